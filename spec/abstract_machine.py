@@ -20,16 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soundline.spec.spork.diagnosis.causes import Case, accesses_of, concerning, nearest, replayed, touching
-from soundline.spec.spork.diagnosis.fixes import fix
-from soundline.spec.spork.diagnosis.reports import Deed, Finding, Fix
+from soundline.spec.spork.diagnosis.causes import concerning
+from soundline.spec.spork.diagnosis.findings import Found, of_cell, of_queue
+from soundline.spec.spork.diagnosis.reports import Finding, Redundant
 from soundline.spec.spork.language.programs import Proc
-from soundline.spec.spork.machine.events import Action, Allocated, Cell, Event, Freed
-from soundline.spec.spork.machine.transitions import Machine, freeing_pair
+from soundline.spec.spork.machine.events import Action, Cell, Event
+from soundline.spec.spork.machine.transitions import Machine
 from soundline.spec.spork.machine.unfolding import unfold
 from soundline.spec.spork.synchronization.barriers import QueueId
-from soundline.spec.spork.synchronization.timelines import Pair
-from soundline.spec.spork.synchronization.visibility import Hazard, Kind, Policy, Where
+from soundline.spec.spork.synchronization.visibility import Hazard, Policy, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,8 @@ class Verdict:
     accesses: int
     """The number of accesses to elements."""
     policy: Policy
+    redundant: tuple[Redundant, ...] = ()
+    """The synchronizations without which there is no hazard either, where somebody asked for them."""
 
     @property
     def ok(self) -> bool:
@@ -54,18 +55,19 @@ class Verdict:
         accesses = "1 access" if self.accesses == 1 else f"{self.accesses} accesses"
         run = f"{events}, {accesses}, policy {self.policy}"
         if self.ok:
-            return f"no hazards ({run})"
+            notes = (f"note: {note.report(shown)}" for note in self.redundant)
+            return "\n\n".join([f"no hazards ({run})", *notes])
         count = "1 hazard" if len(self.findings) == 1 else f"{len(self.findings)} hazards"
         return "\n\n".join([*(finding.text(shown) for finding in self.findings), f"{count} ({run})"])
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as a JSON object."""
         return {
-            "ok": self.ok,
+            "verdict": "no hazards" if self.ok else "hazards",
             "policy": str(self.policy),
             "events": self.events,
             "accesses": self.accesses,
-            "findings": [finding.to_json() for finding in self.findings],
+            "hazards": [finding.to_json() for finding in self.findings],
         }
 
 
@@ -104,7 +106,7 @@ def judge(events: Sequence[Event], policy: Policy = Policy.temporal) -> Verdict:
             accesses += sum(len(touch.elements) for touch in event.touches)
         if machine.stuck:
             break
-    findings = tuple(_finding(events, key, sighting, policy) for key, sighting in sightings.items())
+    findings = tuple(_finding(events, Found(k[0], s.count, k[2]), s, policy) for k, s in sightings.items())
     return Verdict(findings, number + 1, accesses, policy)
 
 
@@ -117,92 +119,11 @@ def _located(hazard: Hazard) -> Hazard:
     return Hazard(hazard.id, hazard.location, hazard.where, given=hazard.given)
 
 
-# Findings ---------------------------------------------------------------------------------------------------------
-
-
-def _finding(events: Sequence[Event], key: Key, sighting: Sighting, policy: Policy) -> Finding:
+def _finding(events: Sequence[Event], found: Found, sighting: Sighting, policy: Policy) -> Finding:
     """Everything about a sighting, from the second run."""
-    location, later = sighting.hazard.location, events[sighting.number]
-    if not isinstance(location, Cell):
-        return _of_barrier(later, sighting)
-    if key[2] is None:
-        return Finding(id=key[0], count=sighting.count, later=_use(later, location))
-    run = concerning(events, location, sighting.number)
-    same = [
-        (h, h.record)
-        for h in replayed(run, location, policy)
-        if h.id == key[0] and h.record and events[h.record.where[0]].place.path == key[2]
-    ]
-    record, pairs = same[0][1], _pairs(later, location, key[0])
-    writes = key[0] not in {"mach-write-war", "mach-free-read"}
-    case = Case(tuple(h for h, _ in same), record, run, location, pairs, writes, policy)
-    near = nearest(case)
-    return Finding(
-        id=key[0],
-        count=sighting.count,
-        later=_use(later, location),
-        earlier=_use(events[case.number], location),
-        blind=case.blind,
-        async_set=record.async_set,
-        sync_set=record.sync_set,
-        nearest=near.nearest() if near is not None else None,
-        fix=fix(case, near),
-    )
-
-
-_REMEDIES = {
-    "mach-await-progress": ("awaits", "move the arrive before it, or give the await a lag, N = ~lag"),
-    "mach-arrive-overrun": (
-        "arrives at",
-        "let who awaits tell when it is done: ReverseArrive after the await, ReverseAwait before the arrive",
-    ),
-    "mach-barrier-unequal": (
-        "ends",
-        "await every arrive before the barrier ends, with N = 0 at a commit group",
-    ),
-}
-"""What a statement does at a queue, and how to mend it."""
-
-
-def _of_barrier(later: Event, sighting: Sighting) -> Finding:
-    """A finding of the counters of a barrier."""
-    queue, hazard = sighting.hazard.location, sighting.hazard
-    assert isinstance(queue, QueueId)
-    verb, text = _REMEDIES[hazard.id]
-    use = Deed(later.place, verb, queue_text(queue), later.place.threads)
-    return Finding(id=hazard.id, count=sighting.count, later=use, given=hazard.given, fix=Fix(text))
-
-
-def queue_text(queue: QueueId) -> str:
-    """A queue as programs write it.
-
-    >>> queue_text(QueueId(("full", 0), (2,), reverse=True))
-    'full[2] (reverse)'
-    """
-    name = queue.barrier[0] if isinstance(queue.barrier, tuple) else queue.barrier
-    index = f"[{', '.join(map(str, queue.at))}]" if queue.at else ""
-    return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
-
-
-def _use(event: Event, cell: Cell) -> Deed:
-    """What an event does to a cell."""
-    if isinstance(event, Action):
-        touches = touching(event, cell)
-        element = next(e for e in touches[-1].elements if cell in e.cells)
-        verb = accesses_of(t.kind for t in touches)
-        return Deed(event.place, verb, str(element), touches[-1].threads(event.place), touches[-1].pair)
-    assert isinstance(event, Allocated | Freed)
-    element = next(e for e in event.buffer.elements if cell in e.cells)
-    pair = freeing_pair(event.buffer) if isinstance(event, Freed) else None
-    verb = "allocates" if isinstance(event, Allocated) else "frees"
-    return Deed(event.place, verb, str(element), event.buffer.owner, pair)
-
-
-def _pairs(event: Event, cell: Cell, rule: str) -> frozenset[Pair]:
-    """The pairs by which the access at fault sees."""
-    if isinstance(event, Action):
-        reads = rule == "mach-read-raw"
-        touch = next(t for t in touching(event, cell) if (t.kind is Kind.read) == reads)
-        return touch.extended | {touch.pair}
-    assert isinstance(event, Freed)
-    return frozenset({freeing_pair(event.buffer)})
+    location = sighting.hazard.location
+    if isinstance(location, QueueId):
+        run = list(enumerate(events[: sighting.number + 1]))
+        return of_queue(found, run, location, sighting.hazard.given)
+    assert isinstance(location, Cell)
+    return of_cell(found, concerning(events, location, sighting.number), location, policy)

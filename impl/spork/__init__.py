@@ -4,8 +4,8 @@ Spork programs
 
 Spork programs: reading them from Python and from text, building them, and writing them.
 
-In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `devices`, `on_devices`, `program`,
-`builder`, `front_end`, `read_instructions`.
+In order: `namespace`, `reading`, `read_expressions`, `read_statements`, `names`, `devices`, `on_devices`,
+`program`, `builder`, `front_end`, `read_instructions`.
 Doors: `builder`, `devices`, `front_end`, `names`, `program`, `read_instructions`.
 """
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soundline.impl.collecting import collection_paused
 from soundline.impl.spork.on_devices import prepared
-from soundline.spec.abstract_machine import Verdict, check
+from soundline.spec.abstract_machine import Verdict
 from soundline.spec.arrays.arrays import Array, same_cell
 from soundline.spec.errors import CompileError, EvaluationError, ProgramError
 from soundline.spec.spork.language.expressions import Name
@@ -47,10 +46,24 @@ class SporkProc(Proc):
         """The events of the program at given sizes, in sequential order."""
         return unfold(self, _numbers(sizes))
 
-    def check(self, /, *, policy: Policy = Policy.temporal, **sizes: int) -> Verdict:
-        """The verdict of the abstract machine at given sizes: the hazards, if there are any."""
-        with collection_paused():  # what threads see of each other is much, and in no cycles
-            return check(self, _numbers(sizes), policy=policy)
+    def check(
+        self,
+        /,
+        *,
+        policy: Policy = Policy.temporal,
+        machine: str = "fast",
+        redundant: bool = False,
+        **sizes: int,
+    ) -> Verdict:
+        """The verdict of the abstract machine at given sizes: the hazards, if there are any.
+
+        The machine is ``"fast"``, which uses a C compiler if there is one, or ``"literal"``, the law word by word. With
+        `redundant` the verdict says without which synchronizations there is no hazard either.
+        """
+        # only programs that are checked need it
+        from soundline.impl.spork.checker.machines import judged
+
+        return judged(self, _numbers(sizes), policy=policy, machine=machine, redundant=redundant)
 
     def run(self, /, *, device: str | Any = None, **arguments: Any) -> None:
         """Run the program sequentially, or on a `device`; arrays are changed in place.

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from soundline.impl.spork import Proc
-from soundline.spec.abstract_machine import Verdict, check, judge, queue_text
+from soundline.spec.abstract_machine import Verdict, check, judge
 from soundline.spec.dtypes import float32
 from soundline.spec.errors import SoundlineError
-from soundline.spec.spork.diagnosis.reports import SHORT, statement_text
+from soundline.spec.spork.diagnosis.reports import SHORT, queue_text, statement_text
 from soundline.spec.spork.language.nodes import Position
 from soundline.spec.spork.language.statements import Pass
 from soundline.spec.spork.library.memories import (

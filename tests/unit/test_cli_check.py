@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
+from soundline.impl.spork.checker import engine
+from soundline.spec.errors import ToolchainError
 from soundline.verify.cli.explain import explanation
+from soundline.verify.cli.machines import Shown
 from soundline.verify.cli.main import main
 from soundline.verify.cli.spork_tables import SPORK_TABLES
 
@@ -153,14 +161,51 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
     code, out, _ = checked(capfd, "both.py", "--format", "json")
     report = json.loads(out)
     assert code == 1
-    assert (report["machine"], report["policy"], report["ok"]) == ("literal", "temporal", False)
-    assert [(p["name"], p["ok"]) for p in report["programs"]] == [("first", False), ("second", True)]
-    (finding,) = report["programs"][0]["verdict"]["findings"]
-    assert (finding["id"], finding["count"], finding["later"]["statement"]) == (
-        "mach-read-raw",
-        64,
-        "y[t] = s[63 - t]",
+    assert (report["schema"], report["verdict"]) == (1, "hazards")
+    said = [(p["proc"], p["verdict"], p["machine"], p["policy"]) for p in report["programs"]]
+    assert said == [
+        ("first", "hazards", "fast", "temporal"),
+        ("second", "no hazards", "fast", "temporal"),
+    ]
+    (hazard,) = report["programs"][0]["hazards"]
+    assert (hazard["id"], hazard["count"], hazard["location"]) == ("mach-read-raw", 64, "s[63]")
+    assert hazard["first"]["statement"] == "s[t] = 1.0"
+    assert hazard["second"]["statement"] == "y[t] = s[63 - t]"
+
+
+def test_json_of_one_program_is_the_report_on_it(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = checked(capfd, "sizes.py", "--size", "n=3", "--format", "json")
+    assert (code, json.loads(out)) == (
+        0,
+        {
+            "schema": 1,
+            "proc": "kernel",
+            "sizes": {"n": 3},
+            "verdict": "no hazards",
+            "policy": "temporal",
+            "events": 137,
+            "accesses": 192,
+            "errors": [],
+            "hazards": [],
+            "redundant": [],
+            "machine": "fast",
+        },
     )
+
+
+def test_one_file_of_html(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "both.py", "--format", "html")
+    assert (code, err) == (1, "")
+    assert out.startswith("<!DOCTYPE html>")
+    assert out.index("<h2>first()</h2>") < out.index("<svg") < out.index("<h2>second()</h2>")
+
+
+def test_sarif(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = checked(capfd, "both.py", "--format", "sarif")
+    assert (code, err) == (1, "")
+    (result,) = json.loads(out)["runs"][0]["results"]
+    assert result["ruleId"] == "mach-read-raw"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "both.py"
 
 
 def test_what_the_static_law_refuses_is_a_finding(capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,9 +222,10 @@ def test_what_the_static_law_refuses_is_a_finding(capfd: pytest.CaptureFixture[s
     assert shown[caret].index("^") == shown[caret - 1].index("Fence")
     assert "second(): no hazards" in out
     report = json.loads(checked(capfd, "static.py", "--format", "json")[1])
-    error = report["programs"][0]["error"]
+    refused = report["programs"][0]
+    (error,) = refused["errors"]
     assert (error["id"], error["line"]) == ("fence-c4", line)
-    assert "verdict" not in report["programs"][0]
+    assert (report["verdict"], refused["verdict"], refused["hazards"]) == ("refused", "refused", [])
 
 
 @pytest.mark.parametrize(
@@ -192,7 +238,7 @@ def test_what_other_laws_refuse_is_a_finding(file: str, rule: str, capfd: pytest
     assert f" {file}:" in out
     code, out, _ = checked(capfd, file, "--format", "json")
     report = json.loads(out)
-    assert (code, report["ok"], report["programs"][0]["error"]["id"]) == (1, False, rule)
+    assert (code, report["verdict"], report["errors"][0]["id"]) == (1, "refused", rule)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +289,7 @@ def test_an_imported_proc_can_be_named(capfd: pytest.CaptureFixture[str]) -> Non
 def test_what_the_file_prints_is_not_in_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     code, out, err = checked(capfd, "prints.py", "--format", "json")
     assert (code, err) == (0, "hello\n")
-    assert json.loads(out)["ok"]
+    assert json.loads(out)["verdict"] == "no hazards"
 
 
 # soundline explain ------------------------------------------------------------------------------------------------
@@ -297,3 +343,85 @@ def test_a_proc_that_misses_its_sizes_does_not_keep_the_others_from_being_checke
     assert "sized takes sizes that are not given: n" in out
     assert "plain(): no hazards" in out
     assert main(["check", str(file), "--size", "n=3"]) == 0
+
+
+# Machines ---------------------------------------------------------------------------------------------------------
+
+
+def test_both_machines_say_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel(fence="Fence(cuda_in_order, empty)"))
+    said = [checked(capfd, "one.py", "--machine", machine) for machine in ("fast", "literal")]
+    assert said[0] == said[1]
+    assert said[0][0] == 1
+
+
+def test_without_a_compiler_the_literal_machine_checks_and_says_so(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("one.py").write_text(HEAD + kernel())
+
+    def no_compiler() -> None:
+        raise ToolchainError("there is no C compiler")
+
+    monkeypatch.setattr(engine, "library", no_compiler)
+    code, out, told = checked(capfd, "one.py")
+    assert code == 0
+    assert "no hazards" in out
+    assert told == "soundline: note: the literal machine checks, which is slow: there is no C compiler\n"
+    code, _, told = checked(capfd, "one.py", "--redundant")
+    assert code == 2
+    assert "there is no C compiler" in told
+
+
+def test_a_check_that_has_no_place_says_what_needs_it(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel())
+    code, out, told = checked(capfd, "one.py", "--budget", "100 B")
+    assert (code, out) == (2, "")
+    assert "there may be 100" in told
+    assert checked(capfd, "one.py", "--budget", "1GB")[0] == 0
+    assert checked(capfd, "one.py", "--budget", "much")[0] == 2
+    assert checked(capfd, "one.py", "--budget", "1GB", "--machine", "literal")[0] == 2
+
+
+def test_redundant_synchronizations_are_noted(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.py").write_text(HEAD + kernel(fence=f"{FENCE}\n            {FENCE}"))
+    code, out, _ = checked(capfd, "one.py", "--redundant")
+    assert code == 0
+    assert out.count("note: redundant at these sizes: the fence") == 2
+    report = json.loads(checked(capfd, "one.py", "--redundant", "--format", "json")[1])
+    assert [note["what"] for note in report["redundant"]] == ["the fence", "the fence"]
+    assert report["verdict"] == "no hazards"
+
+
+LONG = """
+@sl.spork.proc
+def long(n: size, x: f32[7]):
+    for i in seq(0, n):
+        for k in seq(0, i % 7):
+            x[i * k % 7] = 1.0
+"""
+
+
+def test_an_interrupt_ends_a_long_check() -> None:
+    Path("long.py").write_text(HEAD + LONG)
+    command = [sys.executable, "-m", "soundline", "check", "long.py:long", "--size", "n=1000000000"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True) as process:
+        sleep(3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1].endswith("soundline: interrupted\n")
+        assert process.returncode == 130
+
+
+def test_a_terminal_sees_how_far_a_check_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Shown(monotonic() - 0.5) as shown:
+        shown(100, 0.1)
+        assert capfd.readouterr().err == ""
+    with Shown(monotonic() - 2.0) as shown:
+        shown(1000, 0.5)
+        assert capfd.readouterr().err.startswith("\rchecking: 1,000 events, ")
+    assert capfd.readouterr().err.strip(" \r") == ""

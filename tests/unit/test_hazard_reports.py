@@ -610,7 +610,7 @@ def test_every_report_is_whole(name: str, policy: Policy) -> None:
             assert statement_text(found.nearest.first) in text
             assert found.nearest.first_fails or found.nearest.second_fails
         assert (f"found {found.count} times" in text) == (found.count > 1)
-    assert json.loads(json.dumps(verdict.to_json()))["findings"][0]["id"] == verdict.findings[0].id
+    assert json.loads(json.dumps(verdict.to_json()))["hazards"][0]["id"] == verdict.findings[0].id
 
 
 def test_what_a_correct_program_is_told() -> None:
@@ -622,13 +622,13 @@ def test_what_a_correct_program_is_told() -> None:
 
 def test_json() -> None:
     told = check(exchange(WARPS), {}).to_json()
-    assert {k: told[k] for k in ("ok", "policy", "accesses")} == {
-        "ok": False,
+    assert {k: told[k] for k in ("verdict", "policy", "accesses")} == {
+        "verdict": "hazards",
         "policy": "temporal",
         "accesses": 192,
     }
-    (found,) = told["findings"]
-    assert found["later"] == {
+    (found,) = told["hazards"]
+    assert found["second"] == {
         "file": "<text>",
         "line": 10,
         "column": 17,
@@ -640,7 +640,7 @@ def test_json() -> None:
         "pair": ["cuda_in_order", "cuda_ram"],
         "threads": [{"task": [0, 0], "threads": [[0, 0]]}],
     }
-    assert found["earlier"]["statement"] == "s[t] = 1.0"
+    assert found["first"]["statement"] == "s[t] = 1.0"
     assert found["blind"] == [{"task": [0, 0], "threads": [[0, 0]]}]
     in_order = [["cuda_in_order", "cuda_sync_rmem"], ["cuda_in_order", "cuda_ram"]]
     assert found["sync_set"] == [{"pairs": in_order, "threads": [{"task": [0, 0], "threads": [[32, 63]]}]}]
@@ -648,6 +648,9 @@ def test_json() -> None:
     assert found["nearest"]["second"] is None
     assert (found["nearest"]["first_fails"], len(found["nearest"]["second_fails"])) == ([], 1)
     assert (found["count"], found["fix"]["tried"]) == (64, True)
+    assert (found["kind"], found["location"]) == ("read after write", "s[63]")
+    assert [e["role"] for e in found["around"]] == ["earlier", None, None, "later"]
+    assert found["around"][2]["sync_set"] == found["sync_set"]
 
 
 def test_a_program_without_source_is_told_by_paths() -> None:
@@ -656,7 +659,7 @@ def test_a_program_without_source_is_told_by_paths() -> None:
     proc = Proc("built", (Argument("x", Data(float32, (Const(1),))),), (), (loop,))
     (found,) = check(proc, {}).findings
     assert "statement 0.0: x[0] = 1.0" in found.text()
-    assert (found.to_json()["later"]["file"], found.to_json()["later"]["path"]) == (None, [0, 0])
+    assert (found.to_json()["second"]["file"], found.to_json()["second"]["path"]) == (None, [0, 0])
 
 
 def test_file_names_are_shown_as_asked() -> None:

@@ -4,7 +4,7 @@ The command line
 
 `soundline COMMAND`; one module for each command.
 
-In order: `main`, `spork_tables`, `spork`, `results`, `explain`, `bench`, `check`, `cuda`, `compile`, `run`,
+In order: `main`, `spork_tables`, `spork`, `results`, `explain`, `bench`, `machines`, `check`, `cuda`, `compile`, `run`,
 `verify`.
 Doors: none.
 """

@@ -13,18 +13,20 @@ import contextlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from soundline.spec.abstract_machine import Verdict, check
-from soundline.spec.errors import ProgramError, SoundlineError, UsageError
+from soundline.spec.errors import OutOfMemoryError, ProgramError, SoundlineError, ToolchainError, UsageError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.statements import CudaDeviceFunction, statements
 from soundline.spec.spork.language.types import Control
 from soundline.spec.spork.synchronization.visibility import Policy
+from soundline.verify.cli import machines
 from soundline.verify.files.loader import surroundings
 from soundline.verify.files.problems import displayed, visible
 from soundline.verify.programs import loading
+from soundline.verify.reports.hazards import page, sarif
+from soundline.verify.reports.hazards.checked import Checked, error_text, report_json
 
 DESCRIPTION = """\
 Check Spork programs for hazards: run them at given sizes on the abstract machine, which checks that every
@@ -47,8 +49,11 @@ examples:
   soundline check kernel.py
   soundline check kernel.py:gemm --size M=64 --size N=64 --size K=32
   soundline check kernel.py:gemm --size M=64 --size N=64 --size K=32 --policy strict --format json
+  soundline check kernel.py --format html > report.html
+  soundline check kernel.py --redundant
 
-exit codes: 0 no hazards, 1 hazards or a program that is refused, 2 wrong use or bad input
+exit codes: 0 no hazards, 1 hazards or a program that is refused, 2 wrong use, bad input or not enough
+memory, 130 interrupted
 """
 
 BAD_INPUT = frozenset({"seq-argument", "seq-assert"})
@@ -62,9 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     parser.add_argument("program", metavar="FILE[:PROC]", help="the file, and which proc of it")
-    parser.add_argument(
-        "--machine", choices=("literal",), default="literal", help="which machine (default: literal)"
-    )
+    machines.arguments(parser)
     parser.add_argument(
         "--size",
         action="append",
@@ -79,36 +82,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="whether a write through the asynchronous proxy after a read needs a proxy fence: "
         "temporal (no, the default) or strict (yes)",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report")
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What became of one proc."""
-
-    name: str
-    sizes: Mapping[str, int | bool]
-    result: Verdict | SoundlineError
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is nothing to find."""
-        return isinstance(self.result, Verdict) and self.result.ok
-
-    def text(self) -> str:
-        """The report for a terminal."""
-        sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
-        said = self.result.text(displayed) if isinstance(self.result, Verdict) else error_text(self.result)
-        return f"{self.name}({sizes}): {said}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as a JSON object."""
-        said = (
-            {"verdict": self.result.to_json()}
-            if isinstance(self.result, Verdict)
-            else {"error": error_json(self.result)}
-        )
-        return {"name": self.name, "sizes": dict(self.sizes), "ok": self.ok, **said}
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "html", "sarif"),
+        default="text",
+        help="of the report: html is one file with pictures, sarif is for code hosts",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -124,52 +103,38 @@ def run(options: argparse.Namespace) -> int:
         chosen = _chosen(namespace, path, name)
         given = sizes_for(chosen, sizes)
         with loading.blamed(path):
-            checked = [_checked(n, chosen[n], own, Policy(options.policy)) for n, own in given.items()]
+            checked = [_checked(n, chosen[n], own, options) for n, own in given.items()]
     return _report(options, checked)
 
 
 def _report(options: argparse.Namespace, checked: Sequence[Checked]) -> int:
-    if options.format == "json":
-        report = {
-            "machine": options.machine,
-            "policy": options.policy,
-            "ok": all(c.ok for c in checked),
-            "programs": [c.to_json() for c in checked],
-        }
-        print(json.dumps(report, indent=2))
-    else:
-        print("\n\n".join(visible(c.text()) for c in checked))
+    match options.format:
+        case "json":
+            print(json.dumps(report_json(checked, options.machine), indent=2))
+        case "html":
+            print(page.render(checked, options.machine, options.policy), end="")
+        case "sarif":
+            print(sarif.render(checked), end="")
+        case _:
+            print("\n\n".join(visible(c.text()) for c in checked))
     return 0 if all(c.ok for c in checked) else 1
 
 
-def _checked(name: str, proc: Proc, sizes: Mapping[str, int | bool] | UsageError, policy: Policy) -> Checked:
+def _checked(
+    name: str, proc: Proc, sizes: Mapping[str, int | bool] | UsageError, options: argparse.Namespace
+) -> Checked:
     """The verdict on a proc, or why it is refused. Raises ``UsageError`` where its sizes do not fit it."""
     if isinstance(sizes, UsageError):
         return Checked(name, {}, sizes)
     try:
-        return Checked(name, sizes, check(proc, sizes, policy=policy))
+        found = machines.verdict(proc, sizes, Policy(options.policy), options)
+    except (OutOfMemoryError, ToolchainError, UsageError):
+        raise  # nothing was found out about the program
     except SoundlineError as error:
         if error.rule in BAD_INPUT:
             raise UsageError(f"{name}: {error_text(error)}", hint="give other sizes") from None
         return Checked(name, sizes, error)
-
-
-def error_text(error: SoundlineError) -> str:
-    """An error as people read it: the file relative to where they are."""
-    file = getattr(error, "file", None)
-    return str(error).replace(file, displayed(file)) if file else str(error)
-
-
-def error_json(error: SoundlineError) -> dict[str, Any]:
-    """An error as a JSON object."""
-    return {
-        "id": error.rule,
-        "message": error.message,
-        "file": getattr(error, "file", None),
-        "line": getattr(error, "line", None),
-        "column": getattr(error, "column", None),
-        "hint": error.hint,
-    }
+    return Checked(name, sizes, replace(found, redundant=()), found.redundant)
 
 
 # Which procs, and with what ---------------------------------------------------------------------------------------

@@ -16,13 +16,15 @@ from typing import Any, Final
 
 from soundline.impl.codegen.cuda.programs.files import generate
 from soundline.impl.program.program import Program
-from soundline.spec.abstract_machine import check
+from soundline.impl.spork.checker.machines import judged
 from soundline.spec.errors import ProgramError, UsageError
 from soundline.spec.spork.language.programs import Proc
-from soundline.verify.cli.check import error_text, given_sizes, sizes_for
+from soundline.verify.cli.check import given_sizes, sizes_for
+from soundline.verify.cli.machines import Shown, note
 from soundline.verify.files.loader import surroundings
 from soundline.verify.files.problems import displayed, visible
 from soundline.verify.programs import loading
+from soundline.verify.reports.hazards.checked import error_text
 
 TENSOR_OPTIONS: Final[dict[str, Any]] = {
     "stage": None,
@@ -87,7 +89,8 @@ def _generated(proc: Proc, options: argparse.Namespace) -> int:
         sizes = sizes_for({proc.name: proc}, given_sizes(options.size))[proc.name]
         if isinstance(sizes, UsageError):
             raise sizes
-        verdict = check(proc, sizes)
+        with Shown() as shown:
+            verdict = judged(proc, sizes, progress=shown, told=note)
         if not verdict.ok:
             print(visible(verdict.text(displayed)), file=sys.stderr)
             return 1

@@ -121,13 +121,13 @@ def _notification(problem: Problem) -> dict[str, Any]:
 
 
 def _location(file: str, line: int | None) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file)}}
+    physical: dict[str, Any] = {"artifactLocation": artifact(file)}
     if line:
         physical["region"] = {"startLine": line}
     return {"physicalLocation": physical}
 
 
-def _uri(file: str) -> str:
-    """An address; a file name need not be text, but its bytes can always be quoted."""
+def artifact(file: str) -> dict[str, str]:
+    """A file by its address; a file name need not be text, but its bytes can always be quoted."""
     prefix = "file://" if Path(file).is_absolute() else ""
-    return prefix + quote(os.fsencode(Path(file).as_posix()))
+    return {"uri": prefix + quote(os.fsencode(Path(file).as_posix()))}

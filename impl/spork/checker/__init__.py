@@ -4,6 +4,7 @@ The fast checker
 
 The verdict of the abstract machine (`spec.abstract_machine`) at the sizes of real programs.
 
-In order: `plan`, `encoding`, `engine`.
-Doors: `plan`, `engine`.
+In order: `plan`, `terms`, `collectives`, `windows`, `arguments`, `footprints`, `instructions`, `planning`, `encoding`,
+`engine`, `replaying`, `findings`, `refusals`, `checking`, `redundancy`, `machines`.
+Doors: `plan`, `engine`, `machines`.
 """

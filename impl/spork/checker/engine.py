@@ -138,9 +138,11 @@ class Engine:
         return self.traces([sighting])[0]
 
     def traces(self, sightings: Sequence[Sighting]) -> list[Trace]:
-        """The traces of several sightings of cells, all from one run."""
+        """The traces of several sightings, all from one run. That of a queue has its event alone, with the last ones
+        before it.
+        """
         run = _Run(self)
-        out = run.execute([(s.later.event, s.cell) for s in sightings])
+        out = run.execute([(s.later.event, s.cell if s.queue is None else -1) for s in sightings])
         try:
             run.check(out)
             assert out.status == FOUND, "the same run has the same hazards"
@@ -316,10 +318,11 @@ class _Run:
         for _ in range(next(read, 0)):
             barriers, reverse, arrives, awaits, indices, lasts = some(6)
             side = barriers, some(indices), bool(reverse)
-            before[side] = arrives, awaits
+            before.setdefault(side, (arrives, awaits))
             events = []
             for _ in range(lasts):
                 node, number = some(2)
                 events.append(Traced(At(node, some(self.engine.plan.vars), number)))
-            last[side] = tuple(events)
+            events.sort(key=lambda traced: traced.at.event)
+            last[side] = last.get(side, ()) + tuple(events)
         return before, last

@@ -160,6 +160,10 @@ class Placed:
     threads: Threads | None
     """Who executes it; None for the thread of the CPU that runs there."""
     instr_tl: InstrTl
+    iteration: tuple[tuple[str, Term], ...] | None = None
+    """The iterators around it and their values, outermost first; None for those of the loops around in the plan. It is
+    given where a loop around was unrolled.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +445,6 @@ class Trace:
     before: Mapping[tuple[int, tuple[int, ...], bool], tuple[int, int]]
     """The arrives and awaits of each queue (barriers, index, side) before the first of them."""
     last: Mapping[tuple[int, tuple[int, ...], bool], tuple[Traced, ...]]
-    """The last arrives and awaits at each queue before the first of them, in order: as many of each as say how far the
-    counters are apart.
+    """The last arrives and awaits at each queue before the first of them, in order: enough that a run which begins with
+    them has the counters less some number, the same for both.
     """

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from soundline.spec.spork.language.text import lines
 from soundline.spec.spork.machine.events import Place
+from soundline.spec.spork.synchronization.barriers import QueueId
 from soundline.spec.spork.synchronization.timelines import LEGAL_PAIRS, Pair
 from soundline.spec.spork.synchronization.visibility import MACHINE, Signatures, Thread
 
@@ -69,6 +70,37 @@ class Deed:
             "target": self.target,
             "pair": None if self.pair is None else [str(self.pair.instr), str(self.pair.usage)],
             "threads": threads_json(self.threads),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """An event of the run around a hazard."""
+
+    number: int
+    """Of the event, in the whole run."""
+    deed: Deed
+    role: str = ""
+    """``earlier`` or ``later`` for the two accesses; of a hazard of a queue, the last event is ``later``."""
+    waits_for: int | None = None
+    """Of an await: the number of the event of the last arrive that it releases."""
+    skipped: int = 0
+    """How many events of this kind came between it and the one before it here, and are left out."""
+    async_set: Signatures = frozenset()
+    """V_A of the earlier access after this event; nothing before that access."""
+    sync_set: Signatures = frozenset()
+    """V_S of it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as a JSON object."""
+        return {
+            "event": self.number,
+            **self.deed.to_json(),
+            "role": self.role or None,
+            "waits_for": self.waits_for,
+            "skipped": self.skipped,
+            "async_set": signatures_json(self.async_set),
+            "sync_set": signatures_json(self.sync_set),
         }
 
 
@@ -136,6 +168,8 @@ class Finding:
     """What is there instead of what is asked, where no access says it."""
     nearest: Nearest | None = None
     fix: Fix | None = None
+    around: tuple[Around, ...] = ()
+    """The two accesses and the synchronizations between them, in the order of the run (`diagnosis.around`)."""
 
     def text(self, shown: Shown = str) -> str:
         """The report for a terminal; `shown` says how the name of a file is shown."""
@@ -161,20 +195,55 @@ class Finding:
         return f" (tried: it removes {'this hazard' if self.count == 1 else 'the first of these hazards'})"
 
     def to_json(self) -> dict[str, Any]:
-        """The report as a JSON object."""
+        """The report as a JSON object: of two accesses, the first is the earlier one."""
         return {
+            "kind": SHORT[self.id],
             "id": self.id,
-            "hazard": SHORT[self.id],
             "asks": MACHINE[self.id],
             "count": self.count,
-            "later": self.later.to_json(),
-            "earlier": None if self.earlier is None else self.earlier.to_json(),
+            "location": self.later.target,
+            "first": None if self.earlier is None else self.earlier.to_json(),
+            "second": self.later.to_json(),
             "blind": threads_json(self.blind),
             "async_set": signatures_json(self.async_set),
             "sync_set": signatures_json(self.sync_set),
             "given": self.given,
             "nearest": None if self.nearest is None else self.nearest.to_json(),
             "fix": None if self.fix is None else {"text": self.fix.text, "tried": self.fix.tried},
+            "around": [event.to_json() for event in self.around],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """A synchronization without which the program has no hazard either, at the sizes of the run."""
+
+    path: tuple[int, ...]
+    """Of the statement; of one side of a barrier, of its first statement."""
+    line: int | None
+    """None for a statement without source."""
+    text: str
+    """The statement."""
+    what: str
+    """What can be removed, such as ``the fence`` or ``all arrives and awaits of full``."""
+    file: str | None = None
+
+    def report(self, shown: Shown = str) -> str:
+        """The note for a terminal."""
+        known = self.file is not None and self.line is not None
+        at = (
+            f"{shown(self.file or '')}:{self.line}" if known else f"statement {'.'.join(map(str, self.path))}"
+        )
+        return f"redundant at these sizes: {self.what}\n  {at}: {self.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The note as a JSON object."""
+        return {
+            "what": self.what,
+            "statement": self.text,
+            "file": self.file,
+            "line": self.line,
+            "path": list(self.path),
         }
 
 
@@ -209,6 +278,17 @@ def place_json(place: Place) -> dict[str, Any]:
         "path": list(place.path),
         "iteration": [list(pair) for pair in place.iteration],
     }
+
+
+def queue_text(queue: QueueId) -> str:
+    """A queue as programs write it.
+
+    >>> queue_text(QueueId(("full", 0), (2,), reverse=True))
+    'full[2] (reverse)'
+    """
+    name = queue.barrier[0] if isinstance(queue.barrier, tuple) else queue.barrier
+    index = f"[{', '.join(map(str, queue.at))}]" if queue.at else ""
+    return f"{name}{index}{' (reverse)' if queue.reverse else ''}"
 
 
 # Threads and signatures -------------------------------------------------------------------------------------------

@@ -7,5 +7,6 @@ A program unfolded into the events of its threads, and what each event does to s
 
 In order: `conditions`, `events`, `storage`, `addresses`, `transitions`, `algebras`, `names`, `values`, `arguments`,
 `statements`, `unfolding`.
-Doors: `addresses`, `algebras`, `arguments`, `conditions`, `events`, `names`, `storage`, `transitions`, `unfolding`.
+Doors: `addresses`, `algebras`, `arguments`, `conditions`, `events`, `names`, `statements`, `storage`,
+`transitions`, `unfolding`.
 """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from soundline.impl.spork.checker import plan as p
@@ -44,6 +45,12 @@ def threads(who: Iterable[Thread]) -> p.Threads | None:
     if any(not isinstance(t.task, tuple) or t.task[0] == "par" for t in every):
         return None
     return p.Threads(intervals(t.number for t in every))
+
+
+def shape_of(elements: Sequence[e.Element]) -> tuple[int, ...]:
+    """The shape of an array with these elements; flat where they are no whole array."""
+    shape = tuple(1 + max(at) for at in zip(*(x.index for x in elements), strict=True))
+    return shape if elements and prod(shape) == len(elements) else (len(elements),)
 
 
 @dataclass(slots=True)
@@ -80,7 +87,8 @@ class Writer:
         return p.Var(self.vars - 1, f"v{self.vars - 1}")
 
     def placed(self, place: e.Place) -> p.Placed:
-        return p.Placed(place.path, place.statement, threads(place.threads), place.instr_tl)
+        who = threads(place.threads)
+        return p.Placed(place.path, place.statement, who, place.instr_tl, place.iteration)
 
     def node(self) -> p.Node:
         event = self.events[self.at]
@@ -113,7 +121,8 @@ class Writer:
             case e.TaskBegan(_, task):
                 body = self.nodes(lambda x: isinstance(x, e.TaskEnded) and x.task == task)
                 self.at += 1
-                return p.For(place, "tasks", self.var(), 0, 1, p.Block(tuple(body)), is_task=True)
+                at = tuple(task[1:]) if isinstance(task, tuple) else ()
+                return p.Tasks(place, tuple(self.var() for _ in at), ((at, 1),), p.Block(tuple(body)))
             case e.Forked(_, children):
                 return self.forked(place, children)
         raise AssertionError(event)
@@ -170,7 +179,7 @@ class Writer:
         owners = tuple(threads(shard.buffer.owner) for shard in shards)
         self.arrays.append(
             p.Array(
-                *(number, buffer.name, buffer.dtype, (len(elements),), buffer.memory, owners),
+                *(number, buffer.name, buffer.dtype, shape_of(elements), buffer.memory, owners),
                 *(freeing_pair(buffer), left),
             )
         )

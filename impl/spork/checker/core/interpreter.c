@@ -263,7 +263,7 @@ static void run_node(struct machine *m, int64_t at) {
                                         m->order->barriers[B_SIZE * rest[0]]);
       break;
     }
-    case N_BARRIER_FREE: event(m, node); barrier_free(m, node); break;
+    case N_BARRIER_FREE: event(m, node); trace_event(m, node, 0); barrier_free(m, node); break;
     case N_FENCE: { /* sides; whether threads wait for each other */
       event(m, node);
       trace_event(m, node, 0);

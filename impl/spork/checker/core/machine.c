@@ -69,6 +69,7 @@ enum { B_DEPTH, B_MOST, B_LAG, B_GAINS, B_SIZE = B_GAINS + 2 };
 struct waited { int32_t queue; int64_t number; set who, after; int32_t stamps; int64_t room; struct stamp *stamp; };
 
 #define MOST_LAST 128
+#define LOOK_BACK 16
 
 struct target { int64_t event, cell, start, end, length, room, life_room; int64_t *list, *life; };
 

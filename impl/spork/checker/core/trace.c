@@ -40,8 +40,20 @@ static void words(struct machine *m, int64_t *at, const int64_t *values, int64_t
   *at += count;
 }
 
-/* The counters of all queues as they are before the event under way, and the last arrives or awaits that tell how far
- * they are apart. */
+/* How many of the last arrives and awaits of a queue are told. A run that begins with them has the counters less some
+ * number, the same for both; an await that comes soon may still look back at as many arrives as its lag says. Awaits of
+ * a commit group set the counter and need none before them. */
+static void trace_lasts(struct machine *m, const struct queue *q, int64_t told[2]) {
+  int64_t least = q->arrives < q->awaits ? q->arrives : q->awaits;
+  int64_t less = least > LOOK_BACK ? least - LOOK_BACK : 0;
+  int is_group = m->order->barriers[3 * m->instances[q->instance].barriers + 1] >= 0;
+  if (less < q->arrives - q->lasts[0]) less = q->arrives - q->lasts[0];
+  if (!is_group && less < q->awaits - q->lasts[1]) less = q->awaits - q->lasts[1];
+  told[0] = less < q->arrives ? q->arrives - less : 0;
+  told[1] = !is_group && less < q->awaits ? q->awaits - less : 0;
+}
+
+/* The counters of all queues as they are before the event under way, and the last arrives and awaits there. */
 static void trace_starts(struct machine *m, struct target *t, int64_t entry) {
   t->start = entry;
   int64_t at = 0;
@@ -51,14 +63,15 @@ static void trace_starts(struct machine *m, struct target *t, int64_t entry) {
   words(m, &at, &m->queue_count, 1);
   for (int64_t k = 0; k < m->queue_count; k++) {
     const struct queue *q = &m->queues[k];
-    int64_t apart = q->arrives - q->awaits, which = apart < 0, wanted = which ? -apart : apart;
+    int64_t told[2], size = 2 + m->order->var_count;
+    trace_lasts(m, q, told);
     int64_t given[] = {m->instances[q->instance].barriers, q->reverse, q->arrives + q->skipped, q->awaits + q->skipped,
-                       q->at_count, wanted < q->lasts[which] ? wanted : q->lasts[which]};
+                       q->at_count, told[0] + told[1]};
     words(m, &at, given, 6);
     words(m, &at, m->at + q->at, q->at_count);
-    int64_t size = 2 + m->order->var_count;
-    for (int64_t i = q->lasts[which] - given[5]; i < q->lasts[which]; i++)
-      words(m, &at, q->last[which] + i * size, size);
+    for (int which = 0; which < 2; which++)
+      for (int64_t i = q->lasts[which] - told[which]; i < q->lasts[which]; i++)
+        words(m, &at, q->last[which] + i * size, size);
   }
   t->list = m->out->before, t->room = m->before_room, t->length = at;
   m->out->before = keep, m->before_room = room;
@@ -79,11 +92,24 @@ static void trace_counts(struct machine *m, int32_t queue, int which) {
   memcpy(entry + 2, m->vars, (size_t)m->order->var_count * sizeof *m->vars);
 }
 
-/* Something that synchronizes, or a launch or task that begins or ends. */
+/* The target's event has come: nothing further is asked for it. */
+static void trace_met(struct machine *m, struct target *t) {
+  t->end = m->out->logged_count;
+  if (!--m->targets_left) stop_with(m, FOUND);
+}
+
+/* Something that synchronizes, or a launch or task that begins or ends. A target without a cell is an event at a queue,
+ * of which the counters before it are asked, and the last arrives and awaits. */
 static void trace_event(struct machine *m, const int64_t *node, int64_t part) {
   if (!m->target_count) return;
   trace_tidy(m);
-  logged(m, node, part, -1);
+  int64_t entry = logged(m, node, part, -1);
+  for (int64_t k = 0; k < m->target_count; k++) {
+    struct target *t = &m->targets[k];
+    if (t->end >= 0 || t->cell >= 0 || t->event != m->ran - 1) continue;
+    trace_starts(m, t, entry);
+    trace_met(m, t);
+  }
 }
 
 static int is_shared_cell(struct machine *m, int64_t cell) { return cell >> 40 >= m->order->array_count; }
@@ -93,12 +119,6 @@ static void trace_anew(struct machine *m, int all) {
   for (int64_t k = 0; k < m->target_count; k++)
     if (m->targets[k].end < 0 && (all || is_shared_cell(m, m->targets[k].cell)))
       trace_starts(m, &m->targets[k], m->out->logged_count - 1);
-}
-
-/* The target's event has come: nothing further is asked for it. */
-static void trace_met(struct machine *m, struct target *t) {
-  t->end = m->out->logged_count;
-  if (!--m->targets_left) stop_with(m, FOUND);
 }
 
 /* A shard begins or ends; where it has a cell of its own each time, that is a new one. */
