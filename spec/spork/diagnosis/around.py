@@ -167,7 +167,7 @@ class _Walk:
     kept: dict[int, Record | None] = field(default_factory=dict)
     """What is known of the earlier access after an event, by the number of the event."""
     arrives: dict[Stamp, int] = field(default_factory=dict)
-    """The number of the event that left a stamp."""
+    """The last event that left a stamp: the arrive that counts, after the instructions with trailing barriers."""
     waits: dict[int, int] = field(default_factory=dict)
     """For an await, the last arrive that it releases."""
 
@@ -176,7 +176,7 @@ class _Walk:
         self.events[number] = event
         queues = _arrived_at(event)
         for name in queues:
-            self.arrives.setdefault(Stamp(name, self.machine.queue(queues[0]).arrives), number)
+            self.arrives[Stamp(name, self.machine.queue(queues[0]).arrives)] = number
         if isinstance(event, Awaited):
             try:
                 bound, _ = self.machine.queue(event.queue).awaited(event.n)
