@@ -23,6 +23,7 @@ import famous_pages
 import from_spork_pages
 import function_pages
 import grammar_pages
+import hazard_pages
 import history_pages
 import inference
 import instruction_pages
@@ -77,6 +78,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "function-accuracy": function_pages.accuracy,
     "function-kinks": function_pages.kinks,
     "function-values": function_pages.special_values,
+    **hazard_pages.PARTS,
     "grammar": grammar_pages.grammar,
     "grammar-rest": grammar_pages.rest,
     "measurements": measurement_pages.measurements,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
@@ -13,8 +14,8 @@ import pytest
 from soundline.impl.spork import Proc
 from soundline.spec.abstract_machine import Verdict, check
 from soundline.spec.errors import ProgramError
-from soundline.spec.spork.diagnosis.reports import SHORT, Finding, Redundant
-from soundline.spec.spork.synchronization.visibility import MACHINE
+from soundline.spec.spork.diagnosis.reports import SHORT, Finding, Fix, Redundant
+from soundline.spec.spork.synchronization.visibility import MACHINE, Policy
 from soundline.verify.reports.hazards import lanes, page, sarif
 from soundline.verify.reports.hazards.checked import Checked, report_json
 from soundline.verify.reports.hazards.lanes import Sight
@@ -169,6 +170,18 @@ def test_a_page_is_whole_and_needs_no_network(name: str) -> None:
         assert found.fix is not None
     assert "a &lt; b" in text
     assert "prefers-color-scheme:dark" in text
+
+
+def test_what_is_said_is_never_markup() -> None:
+    """Whatever a program has in its names and statements."""
+    found = replace(finding(exchange(WARPS), "mach-read-raw"), fix=Fix("<fix>"), given="<given>")
+    deed = replace(found.later, target="<target>")
+    found = replace(found, later=deed, around=(*found.around[:-1], replace(found.around[-1], deed=deed)))
+    named = Checked("<name>", {}, Verdict((found,), 1, 1, Policy.temporal))
+    text = page.render([named], "<machine>", "temporal")
+    for name in ("fix", "given", "target", "name", "machine"):
+        assert f"<{name}>" not in text
+        assert f"&lt;{name}&gt;" in text
 
 
 def test_what_can_be_removed_is_told() -> None:

@@ -55,6 +55,16 @@ def test_an_await_and_its_arrive() -> None:
     ]
 
 
+def test_an_await_waits_for_the_arrive_after_the_instructions_of_its_group() -> None:
+    """TMA arrives by itself, and the Arrive of the same number closes the group."""
+    found = finding(BROKEN["ring"], "mach-write-waw")
+    assert lines(found)[:3] == [
+        ("writes", "s[0, 0]", None),
+        ("arrives at", "bar", None),
+        ("awaits", "bar", 1),
+    ]
+
+
 def test_an_await_of_an_arrive_before_the_earlier_access() -> None:
     """It explains why the await does not help, so it is there, with nothing known yet."""
     found = finding(BROKEN["group"], "mach-read-raw")
