@@ -45,6 +45,7 @@ def check(
     policy: Policy = Policy.temporal,
     budget: int | None = None,
     progress: Progress | None = None,
+    skips: bool = True,
 ) -> Verdict:
     """The verdict on a program at given sizes.
 
