@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from soundline.impl.spork.checker.engine import Engine, Progress
+from soundline.impl.spork.checker.engine import Engine, Progress, TasksDiffer
 from soundline.impl.spork.checker.findings import Findings
 from soundline.impl.spork.checker.plan import (
     Apart,
@@ -30,6 +30,7 @@ from soundline.impl.spork.checker.plan import (
     nodes,
 )
 from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.reducing import reduced
 from soundline.impl.spork.checker.refusals import refuse
 from soundline.spec.abstract_machine import Verdict
 from soundline.spec.spork.language.programs import Proc
@@ -50,31 +51,41 @@ def check(
     """The verdict on a program at given sizes.
 
     `budget` is how many bytes of memory the check may need, `progress` is told how far it is; what it raises ends the
-    check. Raises `SoundlineError` where the program breaks its law or the sizes do not fit it, and `OutOfMemoryError`
+    check. Without `skips` every task and every iteration is run. Raises `SoundlineError` where the program breaks its law or the sizes do not fit it, and `OutOfMemoryError`
     where the check has no place.
     """
     whole = plan_of(proc, sizes)
-    engine, out = outcome(whole, policy, budget, progress)
-    refuse_what_follows(whole, out, budget)
+    engine, out = outcome(whole, policy, budget, progress, skips)
+    refuse_what_follows(engine.plan, whole, out, budget)
     found = Findings(engine, whole).of(out.sightings)
     return Verdict(found, out.events, out.accesses, policy)
 
 
 def outcome(
-    whole: Plan, policy: Policy, budget: int | None = None, progress: Progress | None = None
+    whole: Plan,
+    policy: Policy,
+    budget: int | None = None,
+    progress: Progress | None = None,
+    skips: bool = True,
 ) -> tuple[Engine, Outcome]:
-    """What comes of a plan, and the engine that knows more of it."""
-    engine = Engine(whole, policy, budget=budget, progress=progress)
-    return engine, engine.run()
+    """What comes of a plan, and the engine that has run it. Where an await never returns in a task, how many events
+    there were before is known only if all tasks before it were run.
+    """
+    engine = Engine(reduced(whole, tasks=skips, periods=skips), policy, budget=budget, progress=progress)
+    try:
+        return engine, engine.run()
+    except TasksDiffer:
+        engine = Engine(reduced(whole, tasks=False, periods=skips), policy, budget=budget, progress=progress)
+        return engine, engine.run()
 
 
 # Refusals ---------------------------------------------------------------------------------------------------------
 
 
-def refuse_what_follows(whole: Plan, out: Outcome, budget: int | None = None) -> None:
-    """Raise the error of the law where a run is refused, be it behind an await that never returns."""
+def refuse_what_follows(plan: Plan, whole: Plan, out: Outcome, budget: int | None = None) -> None:
+    """Raise the error of the law where the run of a plan is refused, be it behind an await that never returns."""
     if out.refused is not None:
-        refuse(whole, out.refused)
+        refuse(plan, out.refused)
     stopped = any(s.rule == "mach-await-progress" for s in out.sightings)
     if stopped and any(isinstance(node, Check | Apart) for node in nodes(whole.root)):
         asked = replace(whole, root=_conditions(whole.root))
