@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from soundline.impl.spork.checker.engine import Engine, Progress
+from soundline.impl.spork.checker.engine import Engine, Progress, TasksDiffer
 from soundline.impl.spork.checker.findings import Findings
 from soundline.impl.spork.checker.plan import (
     Apart,
@@ -30,6 +30,7 @@ from soundline.impl.spork.checker.plan import (
     nodes,
 )
 from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.reducing import reduced
 from soundline.impl.spork.checker.refusals import refuse
 from soundline.spec.abstract_machine import Verdict
 from soundline.spec.spork.language.programs import Proc
@@ -54,7 +55,7 @@ def check(
     """
     whole = plan_of(proc, sizes)
     engine, out = outcome(whole, policy, budget, progress)
-    refuse_what_follows(whole, out, budget)
+    refuse_what_follows(engine.plan, whole, out, budget)
     found = Findings(engine, whole).of(out.sightings)
     return Verdict(found, out.events, out.accesses, policy)
 
@@ -62,18 +63,24 @@ def check(
 def outcome(
     whole: Plan, policy: Policy, budget: int | None = None, progress: Progress | None = None
 ) -> tuple[Engine, Outcome]:
-    """What comes of a plan, and the engine that knows more of it."""
-    engine = Engine(whole, policy, budget=budget, progress=progress)
-    return engine, engine.run()
+    """What comes of a plan, and the engine that has run it. Where an await never returns in a task, how many events
+    there were before is known only if all tasks before it were run.
+    """
+    engine = Engine(reduced(whole), policy, budget=budget, progress=progress)
+    try:
+        return engine, engine.run()
+    except TasksDiffer:
+        engine = Engine(reduced(whole, tasks=False), policy, budget=budget, progress=progress)
+        return engine, engine.run()
 
 
 # Refusals ---------------------------------------------------------------------------------------------------------
 
 
-def refuse_what_follows(whole: Plan, out: Outcome, budget: int | None = None) -> None:
-    """Raise the error of the law where a run is refused, be it behind an await that never returns."""
+def refuse_what_follows(plan: Plan, whole: Plan, out: Outcome, budget: int | None = None) -> None:
+    """Raise the error of the law where the run of a plan is refused, be it behind an await that never returns."""
     if out.refused is not None:
-        refuse(whole, out.refused)
+        refuse(plan, out.refused)
     stopped = any(s.rule == "mach-await-progress" for s in out.sightings)
     if stopped and any(isinstance(node, Check | Apart) for node in nodes(whole.root)):
         asked = replace(whole, root=_conditions(whole.root))
