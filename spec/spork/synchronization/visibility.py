@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from soundline.spec.spork.synchronization.barriers import COUNTER_CONSTRAINTS, QueueId, Stamp
@@ -126,6 +127,7 @@ class FirstSide:
     signatures: Signatures
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def of(timeline: SyncTl, by: frozenset[Thread]) -> FirstSide:
         """That of a statement which these threads execute."""
         return FirstSide(timeline, signatures(timeline.full, by))
@@ -282,6 +284,7 @@ class History:
         return History(access.records())
 
 
+@lru_cache(maxsize=64)  # a diagnosis asks for the same ones again and again
 def second_sets(second: SyncTl, by: frozenset[Thread], policy: Policy) -> tuple[Signatures, Signatures]:
     """What records of writes gain, and what records of reads gain.
 
