@@ -14,8 +14,16 @@ from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.unfolding import unfold
 
-LONG = {"gemm_simt_f32", "prefix_sum", "reduction"}
-"""Flagships with thousands of events, of which the others have every kind."""
+LONG = {
+    "attention",
+    "gemm_simt_f32",
+    "gemm_sm80_bf16",
+    "gemm_sm90_bf16",
+    "gemm_sm90_multicast_bf16",
+    "prefix_sum",
+    "reduction",
+}
+"""Flagships whose runs take seconds to be unfolded."""
 
 
 def of_run(proc: Proc, given: Mapping[str, int | bool]) -> tuple[list[Words], bool]:
@@ -38,11 +46,25 @@ def of_plan(proc: Proc, given: Mapping[str, int | bool]) -> tuple[list[Words], b
     return found, False
 
 
-@pytest.mark.parametrize("work", [w for w in works() if str(w).split(":")[0] not in LONG], ids=str)
-def test_plans_of_examples_are_their_runs(work: Work) -> None:
+def is_long(work: Work) -> bool:
+    return str(work).split(":")[0] in LONG
+
+
+def compared(work: Work) -> None:
     run = of_run(program(work), sizes(work))
     assert run[0]
     assert of_plan(program(work), sizes(work)) == run
+
+
+@pytest.mark.parametrize("work", [w for w in works() if not is_long(w)], ids=str)
+def test_plans_of_examples_are_their_runs(work: Work) -> None:
+    compared(work)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("work", [w for w in works() if is_long(w)], ids=str)
+def test_plans_of_long_flagships_are_their_runs(work: Work) -> None:
+    compared(work)
 
 
 def test_plans_of_random_programs_are_their_runs() -> None:
