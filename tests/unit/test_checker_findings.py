@@ -14,7 +14,7 @@ from trials.waterline.corpus import Work, program, sizes
 from soundline.impl.spork.checker.checking import check
 from soundline.impl.spork.checker.engine import Engine
 from soundline.impl.spork.checker.findings import Findings
-from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.planning.programs import plan_of
 from soundline.impl.spork.front_end import proc_from_text
 from soundline.spec.abstract_machine import Verdict, judge
 from soundline.spec.errors import OutOfMemoryError, SoundlineError

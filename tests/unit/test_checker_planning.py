@@ -9,7 +9,7 @@ from trials.checker.expanding import Expander, Refused, Words, words
 from trials.machine.generator import drawn
 from trials.waterline.corpus import Work, program, sizes, works
 
-from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.planning.programs import plan_of
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.unfolding import unfold

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.engine import Engine, TasksDiffer
-from soundline.impl.spork.checker.periods import with_periods
-from soundline.impl.spork.checker.ranges import Around, met_once, narrowed, never_meet, spread
-from soundline.impl.spork.checker.reducing import reduced
-from soundline.impl.spork.checker.symmetry import with_classes
-from soundline.impl.spork.checker.terms import Known
-from soundline.impl.spork.checker.values import terms_of, value
+from soundline.impl.spork.checker.planning import plan as p
+from soundline.impl.spork.checker.planning.terms import Known
+from soundline.impl.spork.checker.reducing.periods import with_periods
+from soundline.impl.spork.checker.reducing.plans import reduced
+from soundline.impl.spork.checker.reducing.ranges import Around, met_once, narrowed, never_meet, spread
+from soundline.impl.spork.checker.reducing.symmetry import with_classes
+from soundline.impl.spork.checker.reducing.values import terms_of, value
 from soundline.spec.dtypes import float32, index
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Name

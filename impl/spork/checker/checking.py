@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from soundline.impl.spork.checker.engine import Engine, Progress, TasksDiffer
 from soundline.impl.spork.checker.findings import Findings
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Apart,
     Block,
     Check,
@@ -29,8 +29,8 @@ from soundline.impl.spork.checker.plan import (
     Plan,
     nodes,
 )
-from soundline.impl.spork.checker.planning import plan_of
-from soundline.impl.spork.checker.reducing import reduced
+from soundline.impl.spork.checker.planning.programs import plan_of
+from soundline.impl.spork.checker.reducing.plans import reduced
 from soundline.impl.spork.checker.refusals import refuse
 from soundline.spec.abstract_machine import Verdict
 from soundline.spec.spork.language.programs import Proc

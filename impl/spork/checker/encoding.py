@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Apart,

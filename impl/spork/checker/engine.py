@@ -25,7 +25,17 @@ from typing import Any, NoReturn
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.host import once
 from soundline.impl.spork.checker.encoding import Encoding
-from soundline.impl.spork.checker.plan import Alloc, At, Outcome, Placed, Plan, Sighting, Trace, Traced, nodes
+from soundline.impl.spork.checker.planning.plan import (
+    Alloc,
+    At,
+    Outcome,
+    Placed,
+    Plan,
+    Sighting,
+    Trace,
+    Traced,
+    nodes,
+)
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import CompileError, OutOfMemoryError, ToolchainError
 from soundline.spec.spork.language.text import lines

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
-from soundline.impl.spork.checker import plan as p
+from soundline.impl.spork.checker.planning import plan as p
 from soundline.spec.dtypes import index
 from soundline.spec.spork.machine import events as e
 from soundline.spec.spork.synchronization.visibility import Thread

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Applied,
     Array,
     Block,
@@ -36,9 +36,17 @@ from soundline.impl.spork.checker.plan import (
     Term,
     Var,
 )
-from soundline.impl.spork.checker.ranges import Around, as_term, branches, inside, is_mod
-from soundline.impl.spork.checker.terms import Interval, Known, Sum, applied, as_number, as_sum, variables
-from soundline.impl.spork.checker.values import terms_of
+from soundline.impl.spork.checker.planning.terms import (
+    Interval,
+    Known,
+    Sum,
+    applied,
+    as_number,
+    as_sum,
+    variables,
+)
+from soundline.impl.spork.checker.reducing.ranges import Around, as_term, branches, inside, is_mod
+from soundline.impl.spork.checker.reducing.values import terms_of
 from soundline.spec.ops.node import Op
 
 MOST = 1 << 12
