@@ -165,6 +165,26 @@ def test_refusals_are_those_of_the_law(proc: Any, number: int) -> None:
     assert isinstance(literal, SoundlineError) == (number != 1)
 
 
+guarded = proc_from_text("""
+@proc
+def guarded(n: size, x: f32[n]):
+    for i in seq(0, 3):
+        s: f32[4]
+        s[0] = 1.0
+        if i % 3 == 0:
+            part = x[2 * i : 3 * i + 1]
+            part[0] = 1.0
+            s[i] = 1.0
+""")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_loop_that_is_written_out_asks_nothing_that_its_iterations_do_not(number: int) -> None:
+    fast, literal = verdicts(guarded, {"n": number})
+    assert differences(fast, literal) == []
+    assert isinstance(literal, Verdict) == (number > 0)
+
+
 stuck = proc_from_text("""
 @proc
 def stuck(n: size, x: f32[n] @ CudaGmemLinear):
