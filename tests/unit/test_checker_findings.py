@@ -14,6 +14,7 @@ from trials.waterline.corpus import Work, program, sizes
 from soundline.impl.spork.checker.checking import check
 from soundline.impl.spork.checker.engine import Engine
 from soundline.impl.spork.checker.findings import Findings
+from soundline.impl.spork.checker.planning import plan_of
 from soundline.impl.spork.front_end import proc_from_text
 from soundline.spec.abstract_machine import Verdict, judge
 from soundline.spec.errors import OutOfMemoryError, SoundlineError
@@ -236,7 +237,7 @@ def test_what_progress_raises_ends_the_check() -> None:
         raise Enough(events)
 
     with pytest.raises(Enough):
-        check(long, {"n": 1_000_000}, progress=progress)
+        Engine(plan_of(long, {"n": 1_000_000}), progress=progress).run()
 
 
 def test_differences_are_seen() -> None:
