@@ -106,6 +106,50 @@ def test_par_loops_have_their_numbers() -> None:
     assert tasks == [{("par", 0, 1)}, {("par", 1, 1)}]
 
 
+# Queues -----------------------------------------------------------------------------------------------------------
+
+
+lagging = proc_from_text("""
+@proc
+def lagging(at: index, x: f32[1] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=96):
+        for task in cuda_tasks(0, 1):
+            s: f32[1] @ CudaSmemLinear
+            unused: barrier @ CudaMbarrier
+            bar: barrier @ CudaMbarrier
+            for k in seq(0, 40):
+                with CudaWarps(1, 2):
+                    for t in cuda_threads(0, 1, unit=cuda_thread):
+                        if k == 0:
+                            Await(bar, cuda_in_order, ~2)
+                        Await(bar, cuda_in_order, ~2)
+                with CudaWarps(0, 1):
+                    for t in cuda_threads(0, 1, unit=cuda_thread):
+                        if k == 30:
+                            s[0] = 1.0
+                        Arrive(cuda_in_order, 1) >> bar
+                with CudaWarps(2, 3):
+                    for t in cuda_threads(0, 1, unit=cuda_thread):
+                        if k == at:
+                            x[0] = s[0]
+            with CudaWarps(0, 1):
+                for t in cuda_threads(0, 1, unit=cuda_thread):
+                    Arrive(cuda_in_order, 1) >> bar
+            Fence(cuda_in_order, cuda_in_order)
+""")
+"""The awaits are ahead of the arrives, after more of both than the second pass looks back at."""
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_awaits_before_a_trace_keep_their_lead(skips: bool) -> None:
+    known = set()
+    for at in (30, 31, 32, 33):
+        literal = judge(tuple(unfold(lagging, {"at": at})))
+        assert differences(check(lagging, {"at": at}, skips=skips), literal) == []
+        known |= {finding.sync_set for finding in literal.findings if finding.earlier is not None}
+    assert len(known) == 2  # before the await that waits for the write, and after it
+
+
 # Refusals ---------------------------------------------------------------------------------------------------------
 
 
@@ -164,6 +208,26 @@ def test_refusals_are_those_of_the_law(proc: Any, number: int) -> None:
     fast, literal = verdicts(proc, {"n": number})
     assert differences(fast, literal) == []
     assert isinstance(literal, SoundlineError) == (number != 1)
+
+
+guarded = proc_from_text("""
+@proc
+def guarded(n: size, x: f32[n]):
+    for i in seq(0, 3):
+        s: f32[4]
+        s[0] = 1.0
+        if i % 3 == 0:
+            part = x[2 * i : 3 * i + 1]
+            part[0] = 1.0
+            s[i] = 1.0
+""")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_loop_that_is_written_out_asks_nothing_that_its_iterations_do_not(number: int) -> None:
+    fast, literal = verdicts(guarded, {"n": number})
+    assert differences(fast, literal) == []
+    assert isinstance(literal, Verdict) == (number > 0)
 
 
 stuck = proc_from_text("""
