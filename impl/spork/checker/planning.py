@@ -322,6 +322,7 @@ class _Planning:
                 raise
             del self.arrays[kept[0] :]
             self.barriers, self.vars = kept[1:]
+            names.pending.clear()  # of the statement that was given up half way
             body = self._unrolled(loop, var, lo, hi, names, inner)
         return p.For(place, kind, var, lo, hi, body, is_task)
 
