@@ -3,10 +3,10 @@ The deep checks, in turn
 ========================
 
 ``python -m trials.deep`` (``make verify-deep``) runs the checks that have no natural end: the interpreters of others
-asked about random programs, the abstract machine on trial, slips of the machine, the fast checker against the literal
+asked about random programs, the fast checker beside the literal machine, the abstract machine on trial, slips of the
 machine, emulated CUDA against the sequential reading, mistakes of the generator of CUDA, random rules against the
-prover, and changes of the law that tests should notice. Each is a *stage*, and stages take turns: the next turn goes to
-the stage that has had the least time, so that every one gets its share however few the minutes are. A stage goes on
+prover, and changes of the law that tests should notice. Each is a *stage*, and stages take turns: the next turn goes
+to the stage that has had the least time, so that every one gets its share however few the minutes are. A stage goes on
 where its last turn ended, in this run or an earlier one; at the end the totals that all runs have reached are shown.
 """
 
@@ -80,16 +80,16 @@ def _tinygrad(turn: int, _minutes: float) -> list[str]:
     return ["trials.differential.tinygrad", "--seed", str(TINYGRAD_SEED + turn)]
 
 
+def _checker(_turn: int, minutes: float) -> list[str]:
+    return ["trials.checker.campaign", "--minutes", f"{minutes:g}"]
+
+
 def _machine(_turn: int, minutes: float) -> list[str]:
     return ["trials.machine.campaign", "--minutes", f"{minutes:g}"]
 
 
 def _slips(_turn: int, minutes: float) -> list[str]:
     return ["trials.machine.campaign", "--slips", "--minutes", f"{minutes:g}"]
-
-
-def _checker(_turn: int, minutes: float) -> list[str]:
-    return ["trials.checker.campaign", "--minutes", f"{minutes:g}"]
 
 
 def _waterline(_turn: int, minutes: float) -> list[str]:
@@ -122,9 +122,9 @@ def _kept(file: str, *path: str) -> str:
 STAGES: tuple[Stage, ...] = (
     Stage("stablehlo", _hlo, lambda turns: f"{HLO_TURN * turns} programs, 0 differ", settled=True),
     Stage("tinygrad", _tinygrad, lambda turns: f"all families, {turns} times", settled=True),
+    Stage("checker", _checker, lambda _: _kept("checker_trials.json", "programs")),
     Stage("machine", _machine, lambda _: _kept("adequacy.json", "programs")),
     Stage("slips", _slips, lambda _: _kept("adequacy.json", "slips", "total")),
-    Stage("checker", _checker, lambda _: _kept("checker_trials.json")),
     Stage("waterline", _waterline, lambda _: _kept("waterline.json", "random")),
     Stage("mistakes", _mistakes, lambda _: _kept("waterline.json", "faults")),
     Stage("attack", _attack, lambda _: _kept("attack.json", "rules")),

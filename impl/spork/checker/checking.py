@@ -51,8 +51,8 @@ def check(
     """The verdict on a program at given sizes.
 
     `budget` is how many bytes of memory the check may need, `progress` is told how far it is; what it raises ends the
-    check. Without `skips` every task and every iteration is run. Raises `SoundlineError` where the program breaks its law or the sizes do not fit it, and `OutOfMemoryError`
-    where the check has no place.
+    check. Without `skips` every task and every iteration is run. Raises `SoundlineError` where the program breaks its
+    law or the sizes do not fit it, and `OutOfMemoryError` where the check has no place.
     """
     whole = plan_of(proc, sizes)
     engine, out = outcome(whole, policy, budget, progress, skips)
