@@ -90,9 +90,9 @@ def test_the_stages_are_modules_that_exist() -> None:
     known_names = [
         "stablehlo",
         "tinygrad",
+        "checker",
         "machine",
         "slips",
-        "checker",
         "waterline",
         "mistakes",
         "attack",
