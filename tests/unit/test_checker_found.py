@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from trials.checker.comparing import differences
-from trials.machine.page import NAMES
 
 from soundline.impl.spork.front_end import proc_from_text
+from soundline.verify.findings.instructions import NAMES
 
 TRAILING_AFTER_AN_ARRIVE = """
 def f(x: i32[8] @ CudaGmemLinear):
