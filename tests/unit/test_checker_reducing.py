@@ -349,6 +349,30 @@ def test_intervals_are_narrowed_by_conditions() -> None:
     assert narrowed(known.where(op("CmpEq", T, 4))).ranges[0] == (4, 4)
 
 
+def test_threads_of_the_cpu_keep_what_they_share() -> None:
+    """A thread of the CPU sees what it did itself, and children of a par loop do not see each other."""
+
+    def write(position: int, first: p.Term) -> p.Action:
+        own = touch(G, Kind.write, first, pair=CPU)
+        return p.Action(p.Placed((position,), STATEMENT, None, InstrTl.cpu_in_order), (own,), (), 1)
+
+    array = replace(ARRAYS[G], number=1)
+    alloc = p.Alloc(p.Placed((0,), STATEMENT, None, InstrTl.cpu_in_order), G)
+    inner = replace(alloc, array=1)
+    own_write = replace(write(3, 0), touches=(touch(1, Kind.write, 0, pair=CPU),))
+    cases: list[tuple[set[int], tuple[p.Node, ...]]] = [
+        (set(), (loop(T, 0, 3, write(1, 0)), write(2, 0))),
+        ({G}, (loop(T, 0, 3, write(1, 0), kind="par"),)),
+        ({G}, (write(2, 0), loop(T, 0, 3, write(1, T), kind="par"))),
+        (set(), (loop(T, 0, 3, inner, own_write, own_write, p.Free(inner.place, 1), kind="par"),)),
+    ]
+    for found, body in cases:
+        root = p.Block((alloc, *body))
+        one = p.Plan(None, {}, root, (ARRAYS[G], array), (), 1)  # type: ignore[arg-type]
+        assert kept(reduced(one)) == found, body
+        assert summary(reduced(one)) == summary(one)
+
+
 # Equal tasks ------------------------------------------------------------------------------------------------------
 
 
@@ -366,6 +390,8 @@ def guarded(condition: p.Term) -> p.Node:
         (op("CmpEq", mod(plus(T, times(3, X)), 3), 1), [2, 2, 2]),
         (op("And", op("CmpLt", plus(T, times(0, X)), 4), op("CmpGe", plus(times(9, T), X), 9)), [1, 3, 2]),
         (op("CmpGt", plus(times(8, T), LANE), 23), [3, 3]),
+        (op("CmpLe", plus(times(8, T), LANE), 24), [3, 1, 2]),
+        (op("CmpLt", plus(times(2, T), LANE), 9), [1, 1, 1, 1, 1, 1]),
         (op("CmpNe", plus(times(8, T), LANE), 19), [5, 1]),
         (op("CmpLt", LANE, 3), [6]),
         (op("And", op("CmpLt", T, 4), op("CmpGe", T, 1)), [3, 3]),
