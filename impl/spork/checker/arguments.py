@@ -38,9 +38,9 @@ from soundline.spec.spork.synchronization.barriers import BarrierType
 class NeedsNumber(Exception):
     """A plan has to have a number here, and what is here depends on iterators."""
 
-    def __init__(self, vars: set[int]) -> None:
-        super().__init__(vars)
-        self.vars = vars
+    def __init__(self, iterators: set[int]) -> None:
+        super().__init__(iterators)
+        self.iterators = iterators
 
 
 @dataclass(frozen=True, slots=True)

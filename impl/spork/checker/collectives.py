@@ -58,11 +58,6 @@ def _native(unit: CollUnit, thread: int, block_dim: int, cluster_dim: int) -> In
     return intervals(native_collective(unit, thread, block_dim, cluster_dim))
 
 
-def pitches_of(tiling: Tiling) -> tuple[int, ...]:
-    """By how many threads the iterations of each loop are apart."""
-    return tuple(i.pitch for i in tiling.iterators)
-
-
 def native_owner(
     unit: CollUnit,
     tiling: Tiling,
@@ -92,9 +87,9 @@ def native_owner(
 class Uneven(Exception):
     """A collective does not move as its first thread does."""
 
-    def __init__(self, vars: set[int]) -> None:
-        super().__init__(vars)
-        self.vars = vars
+    def __init__(self, iterators: set[int]) -> None:
+        super().__init__(iterators)
+        self.iterators = iterators
 
 
 def _sample(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -3,9 +3,9 @@ Footprints of instructions
 ==========================
 
 Which elements of which operand the body of an instruction touches, relative to what the operand is given, in the order
-of first use (`spec.spork.machine.values.Recorder`). The body is not executed: of each access those iterators are written
-out that its index depends on, which leaves the order of first uses what it is, for the others are at their first value
-then. That is asked once for an instruction and its numbers.
+of first use (`spec.spork.machine.values.Recorder`). The body is not executed: of each access those iterators are
+written out that its index depends on, which leaves the order of first uses what it is, for the others are at their
+first value then. That is asked once for an instruction and its numbers.
 """
 
 from __future__ import annotations

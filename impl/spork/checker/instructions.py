@@ -199,7 +199,7 @@ def _touches(
         else:
             yield replace(touch, regions=_regions(use, given))
     except Uneven as uneven:
-        raise NeedsNumber(uneven.vars) from None
+        raise NeedsNumber(uneven.iterators) from None
 
 
 def _all_different(views: Sequence[View], names: Names) -> None:
@@ -250,14 +250,25 @@ def _owners(view: View, elements: Numbers, names: Names) -> tuple[Numbers, list[
         columns.append(rows)
     if not columns:
         return np.zeros(len(elements), np.int64), [owner_of(origin, view.array.shape, [b for b, _ in parts])]
-    keys, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    keys, which = _distinct_rows(columns)
     found: list[Threads | None] = []
     for key in keys:
         at = [applied(Op.Add, b, int(k)) for (b, _), k in zip(parts[:own], key[:own], strict=True)]
         at += [b for b, _ in parts[own:]]
         owner = owner_of(origin, view.array.shape, at)
         found.append(owner if rows is None or owner is None else part(owner, int(key[-1]), WARP))
-    return which.reshape(-1), found
+    return which, found
+
+
+def _distinct_rows(columns: Sequence[Numbers]) -> tuple[list[tuple[int, ...]], Numbers]:
+    """The rows of some columns of small numbers, each once, and which of them each row is."""
+    extents = [int(c.max(initial=0)) + 1 for c in columns]
+    codes = np.ravel_multi_index(tuple(columns), extents)
+    there = np.flatnonzero(np.bincount(codes))
+    numbers = np.zeros(int(np.prod(extents)), np.int64)
+    numbers[there] = np.arange(len(there))
+    rows = zip(*(k.tolist() for k in np.unravel_index(there, extents)), strict=True)
+    return [tuple(row) for row in rows], numbers[codes]
 
 
 def _by_owner(touch: Touch, use: Use, view: View, names: Names) -> Iterator[Touch]:

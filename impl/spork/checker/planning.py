@@ -6,8 +6,8 @@ The plan of a program at given sizes. It descends through the program as `spec.s
 each statement instead of once for each time that it runs: loops stay loops, and what a run would compute in each
 iteration becomes a term.
 
-What a run would refuse, a plan refuses there: a `Check` stands before the statement, unless it is shown to hold. Where a
-plan has to have a number and finds one that depends on an iterator, such as the extent of a window, the loop of that
+What a run would refuse, a plan refuses there: a `Check` stands before the statement, unless it is shown to hold. Where
+a plan has to have a number and finds one that depends on an iterator, such as the extent of a window, the loop of that
 iterator is planned anew with a branch for each of its values.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.arguments import Bound, Names, NeedsNumber, Ring
-from soundline.impl.spork.checker.collectives import collective, native_owner
+from soundline.impl.spork.checker.collectives import Origin, Uneven, collective, native_owner
 from soundline.impl.spork.checker.instructions import instruction_nodes, statement_nodes
 from soundline.impl.spork.checker.plan import Term, Threads
 from soundline.impl.spork.checker.terms import Known, applied, variables
@@ -219,7 +219,7 @@ class _Planning:
             try:
                 yield native_owner(memory.native, tiling, thread, here.values)
             except Uneven as uneven:
-                raise NeedsNumber(uneven.vars) from None
+                raise NeedsNumber(uneven.iterators) from None
 
     def _origin(self, memory: Memory, here: Here) -> Origin:
         """What says which collective owns an element."""
@@ -318,7 +318,7 @@ class _Planning:
         try:
             body = self._body(loop, var, names, inner)
         except NeedsNumber as needed:
-            if var.number not in needed.vars:
+            if var.number not in needed.iterators:
                 raise
             del self.arrays[kept[0] :]
             self.barriers, self.vars = kept[1:]

@@ -143,10 +143,11 @@ class Known:
             case Applied(Op.Or, (x, y)) if not holds and _is_condition(x) and _is_condition(y):
                 return self.where(x, holds=False).where(y, holds=False)
             case Applied(op, (x, y)) if op in _NEGATED:
-                return self._compared(op if holds else _NEGATED[op], as_sum(x), as_sum(y))
+                return self.compared(op if holds else _NEGATED[op], as_sum(x), as_sum(y))
         return self
 
-    def _compared(self, op: Op, x: Sum, y: Sum) -> Known:
+    def compared(self, op: Op, x: Sum, y: Sum) -> Known:
+        """Where a comparison holds."""
         less, more, one = y.plus(x, -1), x.plus(y, -1), Sum(-1, {})
         said = {
             Op.CmpLt: (less.plus(one),),
@@ -214,8 +215,8 @@ class Known:
         return None
 
     def not_negative(self, term: Term | Sum, depth: int = 3) -> bool:
-        """Whether a term is shown not to be negative: by intervals, after some facts were subtracted as often as cancels
-        a part.
+        """Whether a term is shown not to be negative: by intervals, after some facts were subtracted as often as
+        cancels a part.
         """
         asked = term if isinstance(term, Sum) else as_sum(term)
         own = self._of_sum(asked)
@@ -240,7 +241,7 @@ class Known:
             case Applied(Op.And, (x, y)) if _is_condition(x) and _is_condition(y):
                 return self.holds(x) and self.holds(y)
             case Applied(op, (x, y)) if op in _NEGATED and op is not Op.CmpNe:
-                met = Known()._compared(op, as_sum(x), as_sum(y)).facts
+                met = Known().compared(op, as_sum(x), as_sum(y)).facts
                 return all(self.not_negative(fact) for fact in met)
             case int():
                 return bool(condition)

@@ -3,8 +3,8 @@ Windows
 =======
 
 Views of arrays as terms: of each dimension of the array that was allocated a base, and where the view keeps the
-dimension a size (`spec.spork.machine.names.View`, for all iterations at once). An element is its number in the array, in
-row-major order.
+dimension a size (`spec.spork.machine.names.View`, for all iterations at once). An element is its number in the array,
+in row-major order.
 """
 
 from __future__ import annotations
