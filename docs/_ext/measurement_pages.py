@@ -29,6 +29,45 @@ def measurements() -> str:
     return "\n".join([taken, _costs(result), _abstract_machine(machine_rows), _kernels(result["kernels"])])
 
 
+def checker_costs() -> str:
+    """What `benchmarks/checker.py` found, or a sentence that there is no result."""
+    path = RESULTS / "checker.json"
+    if not path.exists():
+        return "No result is committed; ``python benchmarks/checker.py`` makes one.\n"
+    found = json.loads(path.read_text())
+    machine = found["machine"]
+    rows = [
+        (
+            row["name"],
+            f"{row['seconds']:.2f} s",
+            f"{row['megabytes']:.0f} MB",
+            f"{row['events']:,}",
+            str(row["hazards"]),
+        )
+        for row in found["rows"]
+    ]
+    taken = (
+        f"Processor seconds of one check in a process of its own, without importing, on {machine['processor']} "
+        f"(load {machine['load']}); ``python benchmarks/checker.py`` repeats it.\n"
+    )
+    header = ("program and size", "seconds", "memory", "events of the run", "hazards")
+    return "\n".join([taken, table(header, rows, widths=(38, 12, 12, 26, 12))])
+
+
+def checker_trials() -> str:
+    """What the campaign on the fast checker has found, or a sentence that there is no result."""
+    path = RESULTS / "checker_trials.json"
+    if not path.exists():
+        return "No result is committed; ``python -m trials.checker.campaign`` makes one.\n"
+    found = json.loads(path.read_text())
+    told = found["programs"]
+    return (
+        f"Compared so far: {told['compared']:,} random programs, of which {told['hazardous']:,} have hazards and "
+        f"{told['repeating']:,} repeat themselves; {len(found['disagreements'])} disagreements. ``make verify-deep`` "
+        "goes on.\n"
+    )
+
+
 def runtime_costs() -> str:
     """What `benchmarks/runtime.py` found, or a sentence that there is no result."""
     path = RESULTS / "runtime.json"

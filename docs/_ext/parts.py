@@ -111,6 +111,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "instructions": instruction_pages.instructions,
     "instruction-summary": instruction_pages.summary,
     "adequacy": adequacy_pages.adequacy,
+    "checker-costs": measurement_pages.checker_costs,
+    "checker-trials": measurement_pages.checker_trials,
     "attack": attack_pages.attack,
     "synchronization-conditions": partial(spork_laws.conditions, "synchronization"),
     "tensor-cores": optop_pages.tensor_cores,
