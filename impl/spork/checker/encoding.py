@@ -357,12 +357,14 @@ class Encoding:
         return found.elements * found.dtype.itemsize + len(found.owners) * found.memory.alignment
 
     def barriers(self) -> array[int]:
-        """Of each barrier its depth, and the greatest N and lag of its awaits; -1 where there is none."""
-        found = [[-1 if b.depth is None else b.depth, -1, -1] for b in self.plan.barriers]
+        """Of each barrier its depth, and of its awaits the greatest N and lag, -1 where there is none, and all that they
+        give to records of reads and of writes.
+        """
+        found = [[-1 if b.depth is None else b.depth, -1, -1, 0, 0] for b in self.plan.barriers]
         for node in nodes(self.plan.root):
             if isinstance(node, Await):
-                of = found[node.queue.barriers]
-                of[1 if node.n >= 0 else 2] = max(
-                    of[1 if node.n >= 0 else 2], node.n if node.n >= 0 else ~node.n
-                )
+                of, writes_reads = found[node.queue.barriers], gains(node.second, self.policy)
+                which, most = (1, node.n) if node.n >= 0 else (2, ~node.n)
+                of[which] = max(of[which], most)
+                of[3:] = of[3] | writes_reads[1], of[4] | writes_reads[0]
         return array("q", [x for each in found for x in each])

@@ -16,7 +16,9 @@
  * signature, where t is in C. In the second case the record is split: those in C go on apart from those that are not.
  *
  * Stamps. Of several stamps of one queue and warp the least arrive suffices: one of them lies below a bound iff it does.
- * A stamp below all bounds that are still to come is as good as one of arrive 0 (`floor_of`).
+ * A stamp below all bounds that are still to come is as good as one of arrive 0 (`floor_of`). A stamp is left out if the
+ * record has all that the awaits of the barrier could ever give it, to whom they could give it: the threads of the warp
+ * where warps wait apart, else all of the cluster (`is_useful`). Sets only grow, so it stays without use.
  *
  * Leaving out. Let two records have the same statement, kind and pair, and let the sets of the first be parts of those
  * of the second, and let whatever releases the first release the second as well. Then this stays so whatever happens:
@@ -102,12 +104,20 @@ static void draft_access(struct machine *m, struct draft *d, const struct access
   draft_record(m, d, r, a->stamps);
 }
 
-/* Whether whatever releases the first also releases the second. */
-static int weaker(const struct stamp *x, int32_t count, const struct stamp *y, int32_t other) {
-  for (int32_t i = 0; i < count; i++) {
+static int is_useful(struct machine *m, const struct record *r, const struct stamp *s) {
+  uint32_t gains = (uint32_t)barriers_of(m, s->queue)[B_GAINS + KIND(r->traits)];
+  set who = s->warp < 0 ? m->everybody
+                        : interval(m, (int64_t)s->warp * 32, (int64_t)s->warp * 32 + 32);
+  return gains && !within(m, who, having_all(m, r->visible, gains));
+}
+
+/* Whether whatever releases the first also releases the second, or gives nothing that the second has not. */
+static int weaker(struct machine *m, const struct draft *d, const struct record *one, const struct record *two) {
+  const struct stamp *x = d->stamps + one->first_stamp, *y = d->stamps + two->first_stamp;
+  for (int32_t i = 0; i < one->stamps; i++) {
     int32_t j = 0;
-    while (j < other && !(y[j].queue == x[i].queue && y[j].warp == x[i].warp && y[j].arrive <= x[i].arrive)) j++;
-    if (j == other) return 0;
+    while (j < two->stamps && !(y[j].queue == x[i].queue && y[j].warp == x[i].warp && y[j].arrive <= x[i].arrive)) j++;
+    if (j == two->stamps && is_useful(m, two, x + i)) return 0;
   }
   return 1;
 }
@@ -116,8 +126,7 @@ static int weaker(const struct stamp *x, int32_t count, const struct stamp *y, i
 static int dominates(struct machine *m, const struct draft *d, struct record *x, struct record *y) {
   int32_t same = ~(OWN_A | OWN_S);
   if (x->where != y->where || (x->traits & same) != (y->traits & same)) return 0;
-  if (!weaker(d->stamps + x->first_stamp, x->stamps, d->stamps + y->first_stamp, y->stamps)) return 0;
-  if (!within(m, x->visible, y->visible)) return 0;
+  if (!within(m, x->visible, y->visible) || !weaker(m, d, x, y)) return 0;
   if (!x->who) return 1;
   uint32_t own = own_bits(x->traits);
   if (common(m, x->who, having_all(m, y->visible, own))) return 1;
@@ -252,19 +261,24 @@ static void draft_changed(struct machine *m, struct draft *d, struct record r, c
   if (s->waits)
     for (int32_t k = 0; k < made->stamps; k++)
       if (own[k].queue == s->queue && own[k].arrive < s->least) own[k].arrive = 0;
+  int32_t kept = 0;
+  for (int32_t k = 0; k < made->stamps; k++)
+    if (is_useful(m, made, own + k)) own[kept++] = own[k];
+  made->stamps = kept;
   for (int64_t k = 0; k < s->stamp_count; k++) {
+    if (!is_useful(m, made, s->stamps + k)) continue;
     int32_t i = 0;
     while (i < made->stamps && stamp_order(own + i, s->stamps + k) < 0) i++;
     if (i < made->stamps && !stamp_order(own + i, s->stamps + k)) {
       if (s->stamps[k].arrive < own[i].arrive) own[i].arrive = s->stamps[k].arrive;
       continue;
     }
-    ROOM(d->stamps, d->stamp_room, d->stamp_count + 1);
+    ROOM(d->stamps, d->stamp_room, made->first_stamp + made->stamps + 1);
     own = d->stamps + made->first_stamp;
     memmove(own + i + 1, own + i, (size_t)(made->stamps - i) * sizeof *own);
     own[i] = s->stamps[k];
     made->stamps++;
-    d->stamp_count++;
+    d->stamp_count = made->first_stamp + made->stamps;
   }
 }
 

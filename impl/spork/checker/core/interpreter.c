@@ -201,6 +201,7 @@ static void run_for(struct machine *m, const int64_t *node) {
       run_node(m, rest[L_BODY]);
   }
   if (period && hi - lo > 2 * period) repeating_end(m);
+  if (hi > lo) m->vars[var] = hi - 1; /* as after a loop of which no iteration was skipped */
   if (frame) m->depth--;
 }
 
@@ -237,6 +238,7 @@ static void launch(struct machine *m, const int64_t *node) {
   trace_anew(m, 1);
   forget_everything(m);
   m->block_dim = rest[0], m->ranks = rest[1], m->grain = rest[2];
+  m->everybody = interval(m, 0, m->block_dim * m->ranks);
   for (int64_t k = 0; k < m->ranks; k++) m->tops[k] = 0;
   run_node(m, rest[3]);
   m->ranks = 0;
@@ -258,7 +260,7 @@ static void run_node(struct machine *m, int64_t at) {
       event(m, node);
       set by = threads_at(m, node + AT_THREADS);
       m->current[rest[0]] = instance_of(m, (int32_t)rest[0], (int32_t)node[AT_PATH], by,
-                                        m->order->barriers[3 * rest[0]]);
+                                        m->order->barriers[B_SIZE * rest[0]]);
       break;
     }
     case N_BARRIER_FREE: event(m, node); barrier_free(m, node); break;

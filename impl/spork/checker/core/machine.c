@@ -52,14 +52,19 @@ struct array {
 };
 
 struct queue {
-  int32_t instance, reverse, at, at_count, next;
+  int32_t instance, reverse, at, at_count, next, sibling;
   int64_t arrives, awaits, skipped;
   int32_t *holders;
-  int64_t holder_count, holder_room;
+  int64_t holder_count, holder_room, holder_limit;
   int64_t *last[2], lasts[2], last_room[2]; /* `trace.c` */
 };
 
-struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t first_queue; };
+struct instance { int32_t barriers, path; set threads; int64_t depth; int32_t first_queue, next; };
+
+#define QUEUE_TABLE 4096
+
+/* What is known of barriers: their depth, the greatest N and lag of awaits, and what awaits give to reads and writes. */
+enum { B_DEPTH, B_MOST, B_LAG, B_GAINS, B_SIZE = B_GAINS + 2 };
 
 struct waited { int32_t queue; int64_t number; set who, after; int32_t stamps; int64_t room; struct stamp *stamp; };
 
@@ -111,7 +116,7 @@ struct machine {
   int64_t queue_count, queue_room;
   int64_t *at;
   int64_t at_count, at_room;
-  int32_t queue_table[4096];
+  int32_t queue_table[QUEUE_TABLE], instance_table[QUEUE_TABLE];
   struct instance *instances;
   int64_t instance_count, instance_room;
   int32_t *current;
@@ -122,7 +127,7 @@ struct machine {
   /* the run */
   int64_t *vars;
   int64_t cpu_top;
-  set cpu_set;
+  set cpu_set, everybody; /* the thread of the CPU that runs; all threads of a task */
   struct repeating *repeating; /* that of the innermost loop with a period: `periods.c` */
   struct frame frames[MOST_FRAMES];
   int depth;
@@ -175,6 +180,10 @@ static void grown(struct machine *m, void **list, int64_t *room, int64_t count, 
 }
 
 #define ROOM(list, room, count) grown(m, (void **)&(list), &(room), (count), (int64_t)sizeof *(list))
+
+static const int64_t *barriers_of(struct machine *m, int32_t queue) {
+  return m->order->barriers + B_SIZE * m->instances[m->queues[queue].instance].barriers;
+}
 
 static uint64_t mixed(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;

@@ -91,8 +91,9 @@ static void digest_queues(struct machine *m, struct digest *d) {
   for (int64_t k = 0; k < m->order->barrier_count; k++) digested(d, (uint64_t)m->current[k]);
   for (int64_t k = 0; k < m->queue_count; k++) {
     const struct queue *q = &m->queues[k];
-    const int64_t *given = m->order->barriers + 3 * m->instances[q->instance].barriers;
-    int64_t small = 4 + (given[0] > 0 ? given[0] : 0) + (given[1] > 0 ? given[1] : 0) + (given[2] > 0 ? given[2] : 0);
+    const int64_t *given = barriers_of(m, (int32_t)k);
+    int64_t small = 4;
+    for (int i = B_DEPTH; i <= B_LAG; i++) small += given[i] > 0 ? given[i] : 0;
     digested(d, (uint64_t)(q->arrives - q->awaits));
     digested(d, (uint64_t)(q->arrives < small ? q->arrives : small));
     digested(d, (uint64_t)(q->awaits < small ? q->awaits : small));

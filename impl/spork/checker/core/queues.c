@@ -8,17 +8,21 @@
  * An entry of a ring stands for entries of the machine that differ in their thread: that of t, of `who`, has `after` and
  * t itself. What concerns t alone splits it, as with records. Of several stamps of a queue the least suffices. */
 
+static int32_t *instance_place(struct machine *m, int32_t path, set threads) {
+  return &m->instance_table[mixed(mixed(5, (uint64_t)path), (uint64_t)threads) >> 13 & (QUEUE_TABLE - 1)];
+}
+
 static int32_t instance_of(struct machine *m, int32_t barriers, int32_t path, set threads, int64_t depth) {
-  for (int64_t k = 0; k < m->instance_count; k++)
-    if (m->instances[k].path == path && m->instances[k].threads == threads) return (int32_t)k;
+  int32_t *place = instance_place(m, path, threads);
+  for (int32_t k = *place - 1; k >= 0; k = m->instances[k].next - 1)
+    if (m->instances[k].path == path && m->instances[k].threads == threads) return k;
   ROOM(m->instances, m->instance_room, m->instance_count + 1);
-  m->instances[m->instance_count] = (struct instance){barriers, path, threads, depth, -1};
-  return (int32_t)m->instance_count++;
+  m->instances[m->instance_count] = (struct instance){barriers, path, threads, depth, -1, *place};
+  *place = (int32_t)++m->instance_count;
+  return *place - 1;
 }
 
 static int64_t depth_of(struct machine *m, int32_t queue) { return m->instances[m->queues[queue].instance].depth; }
-
-#define QUEUE_TABLE 4096
 
 /* The queue that a barrier of the plan now stands for, at an index on a side. */
 static int32_t queue_of(struct machine *m, int64_t barriers, const int64_t *at, int64_t count, int64_t reverse) {
@@ -40,6 +44,8 @@ static int32_t queue_of(struct machine *m, int64_t barriers, const int64_t *at, 
   /* its lists keep the memory that they had for another queue */
   q->instance = instance, q->reverse = (int32_t)reverse, q->at = (int32_t)m->at_count, q->at_count = (int32_t)count;
   q->next = *place, q->arrives = q->awaits = q->skipped = q->holder_count = q->lasts[0] = q->lasts[1] = 0;
+  q->sibling = m->instances[instance].first_queue;
+  m->instances[instance].first_queue = (int32_t)m->queue_count;
   m->at_count += count;
   *place = (int32_t)++m->queue_count;
   return (int32_t)m->queue_count - 1;
@@ -48,10 +54,10 @@ static int32_t queue_of(struct machine *m, int64_t barriers, const int64_t *at, 
 /* The bound that no await still to come goes below. */
 static int64_t floor_of(struct machine *m, int32_t queue) {
   const struct queue *q = &m->queues[queue];
-  const int64_t *given = m->order->barriers + 3 * m->instances[q->instance].barriers;
+  const int64_t *given = barriers_of(m, queue);
   int64_t least = INT64_MAX;
-  if (given[1] >= 0) least = q->arrives - given[1];
-  if (given[2] >= 0 && q->awaits - given[2] + 1 < least) least = q->awaits - given[2] + 1;
+  if (given[B_MOST] >= 0) least = q->arrives - given[B_MOST];
+  if (given[B_LAG] >= 0 && q->awaits - given[B_LAG] + 1 < least) least = q->awaits - given[B_LAG] + 1;
   return least;
 }
 
@@ -192,5 +198,6 @@ static int rings_overrun(struct machine *m, const int32_t *queues, int64_t count
 static void queues_forget(struct machine *m) {
   m->instance_count = m->queue_count = m->at_count = m->waited_count = 0;
   memset(m->queue_table, 0, sizeof m->queue_table);
+  memset(m->instance_table, 0, sizeof m->instance_table);
   for (int64_t k = 0; k < m->order->barrier_count; k++) m->current[k] = -1;
 }

@@ -119,7 +119,10 @@ static void holders_enter(struct machine *m, int32_t s) {
   for (int32_t k = 0; k < h->stamp_count; k++) {
     struct queue *q = &m->queues[stamps[k].queue];
     if (q->holder_count && q->holders[q->holder_count - 1] == s) continue;
-    if (q->holder_count && q->holder_count == q->holder_room) holders_tidy(m, stamps[k].queue);
+    if (q->holder_count > q->holder_limit) {
+      holders_tidy(m, stamps[k].queue);
+      q->holder_limit = 2 * q->holder_count + 64;
+    }
     ROOM(q->holders, q->holder_room, q->holder_count + 1);
     q->holders[q->holder_count++] = s;
   }

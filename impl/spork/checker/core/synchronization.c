@@ -139,15 +139,16 @@ static int queue_order(struct machine *m, int32_t x, int32_t y) {
 
 static void barrier_free(struct machine *m, const int64_t *node) {
   int32_t instance = m->current[node[AT_REST]], first = -1;
-  for (int32_t q = 0; q < m->queue_count; q++) {
-    const struct queue *x = &m->queues[q];
-    if (x->instance != instance || x->arrives == x->awaits) continue;
+  int64_t count = 0;
+  if (instance < 0) stop_with(m, OUTSIDE);
+  for (int32_t q = m->instances[instance].first_queue; q >= 0; q = m->queues[q].sibling) {
+    if (m->queues[q].arrives == m->queues[q].awaits) continue;
+    count++;
     if (first < 0 || queue_order(m, q, first) < 0) first = q;
   }
   if (first < 0) return;
   const struct queue *f = &m->queues[first]; /* the text of a new finding is its; all of them are counted */
-  for (int32_t q = 0; q < m->queue_count; q++)
-    if (m->queues[q].instance == instance && m->queues[q].arrives != m->queues[q].awaits)
-      queue_hazard(m, BARRIER_UNEQUAL, node[AT_PATH], first, "%lld arrives, %lld awaits",
-                   (long long)(f->arrives + f->skipped), (long long)(f->awaits + f->skipped));
+  while (count--)
+    queue_hazard(m, BARRIER_UNEQUAL, node[AT_PATH], first, "%lld arrives, %lld awaits",
+                 (long long)(f->arrives + f->skipped), (long long)(f->awaits + f->skipped));
 }
