@@ -556,14 +556,15 @@ def test_all_that_moves_is_asked_for_its_period(way: str) -> None:
         who, moved = threads(0, 1), threads(0, 1, term)
         one = touch(S, Kind.read, 0)
         queue = p.Queue(0, (term,))
-        node: p.Node = {
+        ways: dict[str, p.Node] = {
             "threads": action(0, moved, one),
             "by": action(0, who, replace(one, by=moved)),
             "seen_by": action(0, who, replace(one, seen_by=moved)),
             "queue": p.Arrive(placed(0, who), sync_tl("cuda_in_order"), (queue,), BarrierType.CudaMbarrier),
             "trailing": action(0, who, one, trailing=(queue,)),
             "array": p.Block((p.Alloc(placed(0, who), 0), p.Free(placed(0, who), 0))),
-        }[way]
+        }
+        node = ways[way]
         owned = (replace(ARRAYS[R], number=0, owners=(moved,)),)
         body = p.Block((loop(T, 0, 4, loop(K, 0, 27, node)),))
         [found] = [n for n in p.nodes(with_periods(body, owned)) if isinstance(n, p.For) and n.var == K]
