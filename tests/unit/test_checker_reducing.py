@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from random import Random
 from runpy import run_path
@@ -20,7 +20,7 @@ from soundline.impl.spork.checker.reducing.periods import with_periods
 from soundline.impl.spork.checker.reducing.plans import reduced
 from soundline.impl.spork.checker.reducing.ranges import Around, met_once, narrowed, never_meet, spread
 from soundline.impl.spork.checker.reducing.symmetry import with_classes
-from soundline.impl.spork.checker.reducing.values import terms_of, value
+from soundline.impl.spork.checker.reducing.values import value
 from soundline.spec.dtypes import float32, index
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Name
@@ -516,11 +516,30 @@ def holds(node: p.For, around: dict[p.Var, int] | None = None) -> int:
     return pairs
 
 
+def told(of: Any, at: dict[p.Var, int]) -> Any:
+    """All that is said in a node, with the values of its terms; not what is below it, nor how it is run."""
+    match of:
+        case p.Var() | p.Applied():
+            return number(of, at)
+        case p.Block() | Assign():
+            return None
+        case p.Alloc(array=array) | p.Free(array=array):
+            return told((of.place, ARRAYS[array].owners), at)
+        case tuple():
+            return [told(part, at) for part in of]
+        case p.For(var=var):
+            at = {**at, var: 0}
+            return told((of.place, of.lo, of.hi), at)
+    if is_dataclass(of):
+        return [told(getattr(of, f.name), at) for f in fields(of)]
+    return of
+
+
 def unrolled(block: p.Block, at: dict[p.Var, int]) -> list[Any]:
     """What is reached in an iteration, with the values of all terms."""
     found: list[Any] = []
     for place, node in enumerate(block.nodes):
-        found.append((place, [number(t, at) for t in terms_of(node, ARRAYS)]))
+        found.append((place, told(node, at)))
         match node:
             case p.If(condition, body, orelse):
                 found += unrolled(body if number(condition, at) else orelse, at)
@@ -528,6 +547,35 @@ def unrolled(block: p.Block, at: dict[p.Var, int]) -> list[Any]:
                 for i in range(number(lo, at), number(hi, at)):
                     found += unrolled(body, {**at, var: i})
     return found
+
+
+@pytest.mark.parametrize("way", ["threads", "by", "seen_by", "queue", "trailing", "array"])
+def test_all_that_moves_is_asked_for_its_period(way: str) -> None:
+    """Threads, queues and windows that move with the iterator; under ``mod`` they have its period."""
+    for term, period in ((K, None), (mod(K, 3), 3)):
+        who, moved = threads(0, 1), threads(0, 1, term)
+        one = touch(S, Kind.read, 0)
+        queue = p.Queue(0, (term,))
+        ways: dict[str, p.Node] = {
+            "threads": action(0, moved, one),
+            "by": action(0, who, replace(one, by=moved)),
+            "seen_by": action(0, who, replace(one, seen_by=moved)),
+            "queue": p.Arrive(placed(0, who), sync_tl("cuda_in_order"), (queue,), BarrierType.CudaMbarrier),
+            "trailing": action(0, who, one, trailing=(queue,)),
+            "array": p.Block((p.Alloc(placed(0, who), 0), p.Free(placed(0, who), 0))),
+        }
+        node = ways[way]
+        owned = (replace(ARRAYS[R], number=0, owners=(moved,)),)
+        body = p.Block((loop(T, 0, 4, loop(K, 0, 27, node)),))
+        [found] = [n for n in p.nodes(with_periods(body, owned)) if isinstance(n, p.For) and n.var == K]
+        assert found.period == period
+        nest = replace(loop(K, 0, 6, node), kind="tasks", is_task=True)
+        own = (p.Alloc(placed(1, who), S), p.BarrierAlloc(placed(1, who), 0))
+        nest = replace(nest, body=p.Block((*own, node)))
+        launch = p.Launch(placed(2), 4, 1, 4, p.Block((nest,)))
+        many = (*owned, *ARRAYS[1:])
+        [tasks] = [n for n in p.nodes(with_classes(p.Block((launch,)), many)) if isinstance(n, p.Tasks)]
+        assert len(tasks.chosen) == (period or 6)
 
 
 class Soup:
