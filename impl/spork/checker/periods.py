@@ -21,7 +21,6 @@ What this says is about the plan, so about what is kept: windows of arrays that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
@@ -81,7 +80,9 @@ class _Loop:
         except NoPeriod:
             self.none = True
         else:
-            if not _bound_to(term, self.inner):  # else what is known of them may be another interval elsewhere
+            if not _bound_to(
+                term, self.inner
+            ):  # else what is known of them may be another interval elsewhere
                 self.seen.add(term)
 
     def of(self, term: Term, known: Known) -> None:
@@ -164,8 +165,8 @@ class _Loop:
             raise NoPeriod
         last = applied(Op.Add, applied(Op.Idiv, applied(Op.Neg, least), factor), 1)
         for k in range(width):
-            self.cut(applied(Op.Add, first, k), known)
-        self.cut(last, known)
+            self.cut(applied(Op.Add, first, k))
+        self.cut(last)
 
     def quotient(self, of: Sum, divisor: int, known: Known) -> None:
         """A quotient by a number."""
@@ -180,9 +181,9 @@ class _Loop:
         for k in range(low + 1, high + 1):
             # Where the sum reaches k · divisor, from below or from above.
             reached = k * divisor - number
-            self.cut(-(-reached // factor) if factor > 0 else reached // factor + 1, known)
+            self.cut(-(-reached // factor) if factor > 0 else reached // factor + 1)
 
-    def cut(self, at: Term, known: Known) -> None:
+    def cut(self, at: Term) -> None:
         """Another behaviour begins at an iteration."""
         number = as_number(at)
         if number is not None:
@@ -256,8 +257,4 @@ class _Periods:
         made = replace(node, body=body)
         if own.none or bounds is None or bounds[1] - bounds[0] < 2 * own.period:
             return made
-        made = replace(made, period=own.period, cuts=tuple(own.cuts))
-        for term in own.cuts:
-            for outer in loops:
-                outer.add(term, around.known)
-        return made
+        return replace(made, period=own.period, cuts=tuple(own.cuts))

@@ -16,8 +16,8 @@ are of the kind "shown, or not known":
   allow. The search goes through the coefficients in descending order and leaves a branch where the rest is out of
   reach, so that it ends after a few steps for windows of arrays; where it does not, nothing is claimed.
 
-Intervals of iterators are those of all iterations, so the sets that are looked at are supersets of what is touched: what
-is shown for them holds for what is touched.
+Intervals of iterators are those of all iterations, so the sets that are looked at are supersets of what is touched:
+what is shown for them holds for what is touched.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ from soundline.impl.spork.checker.plan import (
     nodes,
 )
 from soundline.impl.spork.checker.symmetry import with_classes
+from soundline.impl.spork.checker.terms import applied, as_number
 from soundline.impl.spork.checker.uses import Uses, uses
+from soundline.spec.ops.node import Op
 
 
 def reduced(plan: Plan, *, touches: bool = True, tasks: bool = True, periods: bool = True) -> Plan:
@@ -118,16 +120,18 @@ class _Counting:
         """A loop of events that are only counted is a product."""
         body = self.block(loop.body)
         own = 2 if loop.is_task else 0
-        lo, hi = loop.lo, loop.hi
-        if not isinstance(lo, int) or not isinstance(hi, int):
-            return [replace(loop, body=Block(tuple(body)))] if body or own or loop.kind == "par" else []
+        around = 2 if loop.kind == "par" else 0
+        times = as_number(applied(Op.Sub, loop.hi, loop.lo))
+        if times is not None and times <= 0:
+            return [Counted(around, 0)]
         if not body or (len(body) == 1 and isinstance(body[0], Counted)):
             one = body[0] if body else Counted(0, 0)
             assert isinstance(one, Counted)
-            times = max(hi - lo, 0)
-            events = times * (one.events + own) + (2 if loop.kind == "par" else 0)
-            return [Counted(events, times * one.accesses)]
-        return [replace(loop, body=Block(tuple(body)))] if hi > lo or loop.kind == "par" else []
+            if one == Counted(0, 0) and not own:
+                return [Counted(around, 0)]
+            if times is not None:
+                return [Counted(times * (one.events + own) + around, times * one.accesses)]
+        return [replace(loop, body=Block(tuple(body)))]
 
     def device(self, launch: Launch) -> Launch:
         """A launch; where it has neither records nor barriers, no fence does anything."""

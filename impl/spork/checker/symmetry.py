@@ -222,10 +222,15 @@ class _Signature:
             return
         self.seen.add(key)
         own = np.broadcast_to(value(as_term(outer), self.grid), self.size)
-        below, above = own + bounds[1] < 0, own + bounds[0] > 0
-        same = (own + bounds[0] == 0) & (own + bounds[1] == 0)
-        yield np.where(below, 1, np.where(above, 2, np.where(same, 3, 0)))
-        yield np.where(below | above | same, 0, own)
+        low, high = own + bounds[0], own + bounds[1]
+        if term.op in {Op.CmpLt, Op.CmpGe}:
+            yes, no = high < 0, low >= 0
+        elif term.op in {Op.CmpLe, Op.CmpGt}:
+            yes, no = high <= 0, low > 0
+        else:
+            yes, no = (low == 0) & (high == 0), (high < 0) | (low > 0)
+        yield np.where(yes, 1, np.where(no, 2, 0))
+        yield np.where(yes | no, 0, own)
 
     def chosen(self) -> tuple[tuple[tuple[int, ...], int], ...] | None:
         """The first task of each class, and how many are in it; None where nothing is gained."""

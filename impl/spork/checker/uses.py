@@ -29,6 +29,7 @@ allocated in, where alone their name is known.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,7 +61,9 @@ class Uses:
         """Whether a touch of an array is to be recorded."""
         if touch_array in self.everywhere:
             return False
-        return touch_array not in self.on_cpu if launch is None else (launch, touch_array) not in self.in_launch
+        return (
+            touch_array not in self.on_cpu if launch is None else (launch, touch_array) not in self.in_launch
+        )
 
 
 def uses(plan: Plan) -> Uses:
@@ -82,7 +85,8 @@ def uses(plan: Plan) -> Uses:
     for (number, launch), own in sites.items():
         array = plan.arrays[number]
         if launch is not None and array.memory.space == "registers":
-            needed = not all(_in_order(array, site) for site in own)
+            owners = _Owners.of(array)
+            needed = owners is None or not all(_in_order(array, owners, site) for site in own)
         elif launch is None:
             needed = not all(_on_cpu(site, born[number]) for site in own)
         elif array.memory.space in {"host", "global"} and born[number].launch is None:
@@ -141,7 +145,7 @@ def _apart(sites: list[Site]) -> bool:
 # Registers --------------------------------------------------------------------------------------------------------
 
 
-def _in_order(array: Array, site: Site) -> bool:
+def _in_order(array: Array, owners: _Owners, site: Site) -> bool:
     """Whether a touch makes records that its owner sees, and asks for nothing but what its owner sees."""
     _, action, touch, region, around = site
     if touch.pair != array.freeing or not _ends(array) or touch.out_of_order or action.trailing:
@@ -150,16 +154,16 @@ def _in_order(array: Array, site: Site) -> bool:
     seers = touch.seen_by or by
     if by is None or seers is None:
         return False
-    owned = _Owned.of(array, region, around)
+    owned = _Owned.of(array, owners, region, around)
     if owned is None:
         return False
     inner = owned.relative(seers)
     outer = owned.relative(by)
-    if inner is None or outer is None or not _covers(owned.pattern, inner):
+    if inner is None or outer is None or not _covers(owned.owners.pattern, inner):
         return False
     if touch.convergent:
-        return _covers(outer, owned.pattern)
-    return outer == owned.pattern and sum(b - a for a, b in outer) == 1
+        return _covers(outer, owned.owners.pattern)
+    return outer == owned.owners.pattern and sum(b - a for a, b in outer) == 1
 
 
 Intervals = tuple[tuple[int, int], ...]
@@ -171,73 +175,85 @@ def _covers(outer: Intervals, inner: Intervals) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Owned:
-    """Who owns the shard that a region is in: for each choice of the iterators that say which shard it is, the same
-    threads from a first one on.
-    """
+class _Owners:
+    """The owners of the shards of an array: the same threads, from another first one on."""
 
     pattern: Intervals
     """From 0 on."""
     around: Sum
     """Where the first one is, as far as no shard says it."""
-    shard: tuple[tuple[Var, int, int], ...]
-    """The iterators, with their intervals."""
-    first: np.ndarray
-    """The first thread, for each choice of these."""
+    firsts: np.ndarray
+    """For each shard where it is from there."""
+    pitch: int | None
+    """By how much that grows from shard to shard, where it does so evenly."""
 
     @staticmethod
-    def of(array: Array, region: Region, around: Around) -> _Owned | None:
+    def of(array: Array) -> _Owners | None:
+        """Those of an array; None where they differ by more than a shift by a number."""
+        pattern: Intervals | None = None
+        around: Sum | None = None
+        firsts = []
+        for owner in array.owners:
+            if owner is None or not owner.intervals:
+                return None
+            shift, first = as_sum(owner.shift), owner.intervals[0][0]
+            own = tuple((a - first, b - first) for a, b in owner.intervals)
+            rest = Sum(0, shift.parts)
+            if (pattern is not None and own != pattern) or (around is not None and rest != around):
+                return None
+            pattern, around = own, rest
+            firsts.append(first + shift.number)
+        if pattern is None or around is None:
+            return None
+        steps = {b - a for a, b in pairwise(firsts)} or {0}
+        return _Owners(pattern, around, np.array(firsts), steps.pop() if len(steps) == 1 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """The shard that a region is in: a number and multiples of iterators, with their intervals."""
+
+    owners: _Owners
+    number: int
+    parts: tuple[tuple[Var, int, int, int], ...]
+
+    @staticmethod
+    def of(array: Array, owners: _Owners, region: Region, around: Around) -> _Owned | None:
         """That of a region, where it is shown to lie in one shard in each iteration."""
-        owners = _owners(array)
         parted = _parted(array, region, around)
-        if owners is None or parted is None:
+        if parted is None:
             return None
-        pattern, outside, firsts = owners
         number, parts = parted
-        grid = np.array(number)
-        for k, (_, factor, low, high) in enumerate(parts):
-            values = factor * np.arange(low, high + 1)
-            grid = grid + values.reshape([-1 if i == k else 1 for i in range(len(parts))])
-        if grid.min() < 0 or grid.max() >= len(firsts):
+        low = number + sum(min(factor * a, factor * b) for _, factor, a, b in parts)
+        high = number + sum(max(factor * a, factor * b) for _, factor, a, b in parts)
+        if low < 0 or high >= len(owners.firsts):
             return None
-        return _Owned(pattern, outside, tuple((v, low, high) for v, _, low, high in parts), firsts[grid])
+        return _Owned(owners, number, tuple(parts))
 
     def relative(self, threads: Threads) -> Intervals | None:
         """Threads from the first one of the owner on, where that is the same in all iterations."""
-        shift = as_sum(threads.shift).plus(self.around, -1)
-        place = np.array(shift.number) - self.first
-        known = {var: k for k, (var, _, _) in enumerate(self.shard)}
-        for part, factor in shift.parts.items():
-            if part not in known:
-                return None
-            k = known[part]
-            _, low, high = self.shard[k]
-            values = factor * np.arange(low, high + 1)
-            place = place + values.reshape([-1 if i == k else 1 for i in range(len(self.shard))])
-        least = int(place.min())
-        if least != int(place.max()):
-            return None
-        return tuple((a + least, b + least) for a, b in threads.intervals)
+        place = self._even(threads) if self.owners.pitch is not None else self._uneven(threads)
+        return None if place is None else tuple((a + place, b + place) for a, b in threads.intervals)
 
+    def _even(self, threads: Threads) -> int | None:
+        pitch, first = self.owners.pitch, int(self.owners.firsts[0])
+        assert pitch is not None
+        owner = Sum(first + pitch * self.number, {var: pitch * factor for var, factor, _, _ in self.parts})
+        rest = as_sum(threads.shift).plus(self.owners.around, -1).plus(owner, -1)
+        return None if rest.parts else rest.number
 
-def _owners(array: Array) -> tuple[Intervals, Sum, np.ndarray] | None:
-    """The owners of all shards, where each is the same threads from another first one on."""
-    pattern: Intervals | None = None
-    outside: Sum | None = None
-    firsts = []
-    for owner in array.owners:
-        if owner is None or not owner.intervals:
+    def _uneven(self, threads: Threads) -> int | None:
+        """By all choices of the iterators."""
+        shift = as_sum(threads.shift).plus(self.owners.around, -1)
+        shard, place = np.array(self.number), np.array(shift.number)
+        for k, (var, factor, low, high) in enumerate(self.parts):
+            own = np.arange(low, high + 1).reshape([-1 if i == k else 1 for i in range(len(self.parts))])
+            shard = shard + factor * own
+            place = place + shift.parts.get(var, 0) * own
+        if not {var for var, *_ in self.parts}.issuperset(shift.parts):
             return None
-        shift, first = as_sum(owner.shift), owner.intervals[0][0]
-        own = tuple((a - first, b - first) for a, b in owner.intervals)
-        rest = Sum(0, shift.parts)
-        if (pattern is not None and own != pattern) or (outside is not None and rest != outside):
-            return None
-        pattern, outside = own, rest
-        firsts.append(first + shift.number)
-    if pattern is None or outside is None:
-        return None
-    return pattern, outside, np.array(firsts)
+        places = place - self.owners.firsts[shard]
+        return int(places.min()) if places.min() == places.max() else None
 
 
 def _parted(

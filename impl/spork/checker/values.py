@@ -81,8 +81,8 @@ def queues_of(node: Node) -> tuple[Queue, ...]:
 def terms_of(node: Node, arrays: tuple[Array, ...]) -> Iterator[Term]:
     """All terms by which what a node does differs between iterations, those of nodes below it left out."""
     match node:
-        case For(lo=lo, hi=hi, cuts=cuts):
-            yield from (lo, hi, *cuts)
+        case For(lo=lo, hi=hi):  # its cuts say how it is run, not what it does
+            yield from (lo, hi)
         case If(condition=condition) | Check(condition=condition):
             yield condition
         case Apart(one=one, other=other):
