@@ -37,6 +37,8 @@ clusters of 2, tiles of 128 x 256, steps of 64, a ring of 4; and a product of tf
 """
 
 GROUPS_OF_COPIES = '''
+from __future__ import annotations
+
 import soundline as sl
 
 

@@ -960,7 +960,7 @@ def test_a_fence_tells_its_second_side_everything_that_its_first_side_knows(
     for old in known:
         assert any(
             (n.where, n.threads) == (old.where, old.threads)
-            and all(n.visible_to([p], t) for p in second.full for t in by | more)
+            and all(by | more <= n.visible_to({p}) for p in second.full)
             for n in after
         )
 

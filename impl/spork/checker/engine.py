@@ -186,6 +186,8 @@ class _Run:
 
     engine: Engine
     raised: list[BaseException] = field(default_factory=list)
+    moved: list[tuple[int, ...]] = field(default_factory=list)
+    """The events that came again and were counted: from one to before another, the variable, and by how much."""
 
     def execute(self, targets: Sequence[tuple[int, int]] = ()) -> Any:
         """Run it; gives the outcome in C, which the caller ends."""
@@ -282,13 +284,14 @@ class _Run:
     def traces(self, out: Any, count: int) -> Iterator[Trace]:
         """The traces of all targets."""
         at = 0
+        self.moved = [tuple(out.moved[4 * k : 4 * k + 4]) for k in range(out.moved_count)]
         for target in range(count):
             length, start, end, life = out.before[at : at + 4]
             at += 4
             entries = [self.traced(out, k) for k in range(start, end) if out.logged[k].target in {-1, target}]
             if life:
                 node, part, number, *values = out.before[at : at + life]
-                begun = Traced(At(node, tuple(values), number), part)
+                begun = Traced(self.told(node, values, number), part)
                 entries[:0] = [begun] if not entries or number < entries[0].at.event else []
             at += life
             yield Trace(tuple(entries), *self.counters(out.before[at : at + length] if length else ()))
@@ -302,7 +305,15 @@ class _Run:
             out.touched[entry.touches : entry.touches + 2 * entry.touch_count] if entry.touch_count else []
         )
         touches = tuple((pairs[2 * k], pairs[2 * k + 1]) for k in range(entry.touch_count))
-        return Traced(At(entry.node, values, entry.event), entry.part, touches)
+        return Traced(self.told(entry.node, values, entry.event), entry.part, touches)
+
+    def told(self, node: int, values: Sequence[int], event: int) -> At:
+        """When an event was: one of a repetition that was counted, in the last of those."""
+        found = list(values)
+        for first, end, var, by in self.moved:
+            if first <= event < end:
+                found[var] += by
+        return At(node, tuple(found), event)
 
     def counters(
         self, words: Sequence[int]
@@ -322,7 +333,7 @@ class _Run:
             events = []
             for _ in range(lasts):
                 node, number = some(2)
-                events.append(Traced(At(node, some(self.engine.plan.vars), number)))
+                events.append(Traced(self.told(node, some(self.engine.plan.vars), number)))
             events.sort(key=lambda traced: traced.at.event)
             last[side] = last.get(side, ()) + tuple(events)
         return before, last

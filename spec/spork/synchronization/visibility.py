@@ -28,9 +28,10 @@ Here stand the records and histories of one location, as values; `storage` has t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from soundline.spec.spork.synchronization.barriers import COUNTER_CONSTRAINTS, QueueId, Stamp
@@ -126,6 +127,7 @@ class FirstSide:
     signatures: Signatures
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def of(timeline: SyncTl, by: frozenset[Thread]) -> FirstSide:
         """That of a statement which these threads execute."""
         return FirstSide(timeline, signatures(timeline.full, by))
@@ -149,9 +151,9 @@ class Record:
     where: Where = ()
     """What did the access."""
 
-    def visible_to(self, pairs: Iterable[Pair], thread: Thread) -> bool:
-        """Whether V_S holds one of these pairs with the thread."""
-        return any(Signature(instr, usage, thread) in self.sync_set for instr, usage in pairs)
+    def visible_to(self, pairs: Container[Pair]) -> frozenset[Thread]:
+        """The threads with which V_S holds one of these pairs."""
+        return frozenset(s.thread for s in self.sync_set if pair_of(s) in pairs)
 
     def synchronizes(self, first: FirstSide) -> bool:
         """Whether a fence or arrive with this first side concerns the record (S-03)."""
@@ -210,7 +212,7 @@ class Access:
         """The threads that do not see a record."""
         pairs = {self.pair, *self.extended}
         seers = self.threads if self.seen_by is None else self.seen_by
-        return frozenset(t for t in seers if not record.visible_to(pairs, t))
+        return seers - record.visible_to(pairs)
 
     def records(self) -> frozenset[Record]:
         """The records that the access makes."""
@@ -282,6 +284,7 @@ class History:
         return History(access.records())
 
 
+@lru_cache(maxsize=64)  # a diagnosis asks for the same ones again and again
 def second_sets(second: SyncTl, by: frozenset[Thread], policy: Policy) -> tuple[Signatures, Signatures]:
     """What records of writes gain, and what records of reads gain.
 

@@ -3,8 +3,9 @@ Two machines, one verdict
 =========================
 
 The fast checker and the literal machine on the same program: the same error, or the same events, accesses and findings
-in the same order, each with its count, its statements, its places and what would mend it. What is skipped may make no
-difference either.
+in the same order, each with its count, its statements, its places and what was known of the earlier access. What is
+skipped makes no difference to that. It does to what is advised: of a run of which repetitions were counted there are
+fewer synchronizations between two accesses, and another one may be the nearest.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ Said = Verdict | str
 
 
 def said(checker: Any, proc: Proc, sizes: Mapping[str, int], **how: Any) -> Said:
-    """What a checker says: a verdict, or an error as text. What stands around a hazard is no part of it, for a run that
-    is skipped in part has less of it.
-    """
+    """What a checker says: a verdict without advice and what is shown around hazards, or an error as text."""
     try:
         verdict: Verdict = checker(proc, sizes, **how)
     except SoundlineError as error:
         return f"{type(error).__name__} {error}"
-    return replace(verdict, findings=tuple(replace(f, around=()) for f in verdict.findings))
+    bare = (replace(f, around=(), nearest=None, fix=None) for f in verdict.findings)
+    return replace(verdict, findings=tuple(bare))
 
 
 def differences(proc: Proc, sizes: Mapping[str, int], policy: Policy = Policy.temporal) -> list[str]:
@@ -41,9 +41,8 @@ def differences(proc: Proc, sizes: Mapping[str, int], policy: Policy = Policy.te
     for skips in (True, False):
         told = said(fast, proc, sizes, policy=policy, skips=skips)
         if told != wanted:
-            found.append(
-                f"{'with skips' if skips else 'run out'}: {_text(wanted)}\n-- is said to be --\n{_text(told)}"
-            )
+            how = "with skips" if skips else "run out"
+            found.append(f"{how}: {_text(wanted)}\n-- is said to be --\n{_text(told)}")
     return found
 
 

@@ -3,13 +3,14 @@ Two verdicts on a program
 =========================
 
 What the fast checker and the literal machine say of a program, and where they differ: in anything that a verdict says.
-Only of the events around a hazard of a queue the fast checker has no more than the last arrives and awaits.
+Only of the events around a hazard of a queue the fast checker has no more than the last arrives and awaits, and it
+numbers the events around a hazard as they ran, without those that were only counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from soundline.impl.spork.checker.checking import check as fast
@@ -59,11 +60,23 @@ def differences(one: Said, other: Said) -> list[str]:
 
 def _of_findings(one: Finding, other: Finding) -> list[str]:
     """Where two findings differ."""
-    left_out = {"around"} if other.earlier is None else set()
+    compared = [f.name for f in fields(Finding) if f.name != "around"]
+    found = [
+        f"{other.id}: {name} is {_cut(getattr(one, name))} and {_cut(getattr(other, name))}"
+        for name in compared
+        if getattr(one, name) != getattr(other, name)
+    ]
+    if other.earlier is not None and _around(one) != _around(other):
+        found.append(f"{other.id}: around it is {_cut(_around(one))} and {_cut(_around(other))}")
+    return found
+
+
+def _around(finding: Finding) -> list[Any]:
+    """The events around a hazard, numbered among themselves."""
+    numbers = {event.number: k for k, event in enumerate(finding.around)}
     return [
-        f"{other.id}: {f.name} is {_cut(getattr(one, f.name))} and {_cut(getattr(other, f.name))}"
-        for f in fields(Finding)
-        if f.name not in left_out and getattr(one, f.name) != getattr(other, f.name)
+        replace(event, number=k, waits_for=None if event.waits_for is None else numbers[event.waits_for])
+        for k, event in enumerate(finding.around)
     ]
 
 

@@ -149,8 +149,8 @@ _RECORDS = (
     ),
     Slip(
         VISIBILITY,
-        "if not record.visible_to(pairs, t))",
-        "if not any(record.visible_to(pairs, other) for other in self.threads))",
+        "return seers - record.visible_to(pairs)",
+        "return frozenset() if self.threads & record.visible_to(pairs) else seers",
         "it is enough that one thread of a collective sees",
     ),
     Slip(

@@ -46,6 +46,8 @@ struct outcome {
   int64_t *logged_values;
   int64_t *touched;
   int64_t *before;
+  int64_t *moved; /* of each skip: the events that come again, from one to before another, the variable, and by how much */
+  int64_t moved_count;
 };
 struct order {
   const int64_t *code;

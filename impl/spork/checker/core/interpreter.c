@@ -185,7 +185,7 @@ static void run_for(struct machine *m, const int64_t *node) {
         repeating_forget(m, m->repeating);
         begun = i, cut = next_cut(m, rest, i, hi);
       }
-      if ((i - begun) % period == 0 && cut - i > period) i += repeated(m, m->repeating, i, cut - i);
+      if ((i - begun) % period == 0 && cut - i > period) i += repeated(m, m->repeating, var, i, cut - i);
       if (i == hi) break;
       if (i == cut) {
         i--;

@@ -142,6 +142,7 @@ struct machine {
   int32_t *moves;
   int64_t move_room;
   struct target *targets;
+  int64_t moved_room;
   int64_t target_count, targets_left, logged_room, logged_value_room, touched_room, before_room, tidy_logged, logged_touches;
   int64_t event_node;
 };

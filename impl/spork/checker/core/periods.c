@@ -16,6 +16,9 @@
  * After repetitions were counted the counters of queues stay where they are, which by the above nothing notices; only the
  * texts of findings say numbers, and add what was left out (`skipped`).
  *
+ * What a record of the last repetition stands for is its event in the last of those that were counted: in a trace the
+ * events of that repetition have the iterations to which they belong then (`moved`).
+ *
  * States are kept as 128 bits that depend on all of that, by two functions with nothing in common but their input.
  * Looking at a state costs about as much as its cells; no more is spent so in a loop than on its iterations. */
 
@@ -23,7 +26,7 @@
 
 struct state {
   struct digest digest;
-  int64_t iteration, events, accesses, queues, sightings;
+  int64_t iteration, ran, events, accesses, queues, sightings;
   int64_t *counts; /* of queues the arrives, of sightings the counts */
 };
 
@@ -184,7 +187,7 @@ static void repeating_forget(struct machine *m, struct repeating *r) {
 }
 
 /* At the head of iteration i, where `left` more are to come before the next cut: how many of them need not be run. */
-static int64_t repeated(struct machine *m, struct repeating *r, int64_t i, int64_t left) {
+static int64_t repeated(struct machine *m, struct repeating *r, int64_t var, int64_t i, int64_t left) {
   if (r->count == MOST_STATES) return 0;
   int64_t cost = state_cost(m, r);
   if (m->work - r->begun < r->spent + cost) return 0;
@@ -197,12 +200,16 @@ static int64_t repeated(struct machine *m, struct repeating *r, int64_t i, int64
     if (s->digest.x != digest.x || s->digest.y != digest.y) continue;
     int64_t length = i - s->iteration, times = left / length;
     repeat(m, s, times);
+    if (m->target_count && times) {
+      ROOM(out->moved, m->moved_room, 4 * (out->moved_count + 1));
+      memcpy(out->moved + 4 * out->moved_count++, (int64_t[]){s->ran, m->ran, var, times * length}, 4 * sizeof(int64_t));
+    }
     out->skipped += times * length;
     r->spent = INT64_MAX / 2; /* what is left is less than a repetition */
     return times * length;
   }
   struct state *s = &r->states[r->count];
-  *s = (struct state){digest, i, out->events, out->accesses, m->queue_count, out->sighting_count, NULL};
+  *s = (struct state){digest, i, m->ran, out->events, out->accesses, m->queue_count, out->sighting_count, NULL};
   s->counts = malloc((size_t)(s->queues + s->sightings + 1) * sizeof(int64_t));
   if (!s->counts) stop_with(m, NO_MEMORY);
   for (int64_t k = 0; k < s->queues; k++) s->counts[k] = arrives_in_all(&m->queues[k]);

@@ -124,5 +124,6 @@ void soundline_check_end(struct outcome *out) {
   free(out->logged_values);
   free(out->touched);
   free(out->before);
+  free(out->moved);
   free(out);
 }
