@@ -278,11 +278,26 @@ def test_cuts_are_where_comparisons_turn() -> None:
 # Tasks ------------------------------------------------------------------------------------------------------------
 
 
-def tasks_of(drawing: Drawing) -> tuple[p.Block, p.For]:
+def compared(drawing: Drawing, known: list[p.Var]) -> p.Block:
+    """A condition that some tasks meet always, some never and some at times, in two inner loops."""
+    random, nodes = drawing.random, []
+    factors = [random.choice((-3, -2, -1, 0, 1, 2)) for _ in range(4)]
+    op, number, sides = random.choice(COMPARISONS), random.randint(-9, 9), random.choice((1, -1))
+    for _ in range(2):
+        i, lo = drawing.var(), random.randint(-4, 4)
+        sums: list[p.Term] = [p.Applied(Op.Mul, (x, f)) for x, f in zip((*known, i), factors, strict=True)]
+        one = p.Applied(Op.Add, (sums[1], p.Applied(Op.Add, (sums[2], sums[3]))))
+        condition = p.Applied(op, (one, p.Applied(Op.Add, (sums[0], number)))[::sides])
+        check = p.If(condition, p.Block((p.Check(drawing.placed([]), 1),)), p.Block())
+        nodes.append(p.For(drawing.placed([]), "seq", i, lo, lo + random.randint(1, 4), p.Block((check,))))
+    return p.Block(tuple(nodes))
+
+
+def tasks_of(drawing: Drawing, compares: bool) -> tuple[p.Block, p.For]:
     """A launch of some tasks with an array and barriers of their own, in a loop of the CPU, and the nest."""
     random = drawing.random
     step, m, n = drawing.var(), drawing.var(), drawing.var()
-    body = drawing.block([step, m, n], 2)
+    body = compared(drawing, [step, m, n]) if compares else drawing.block([step, m, n], 2)
     place = p.Placed((0, 0), STATEMENT, None, InstrTl.cuda_in_order)
     begun = p.BarrierAlloc(place, 0), p.Alloc(place, 0)
     bound: p.Term = random.randint(1, 6) if random.random() < 0.7 else p.Applied(Op.Add, (m, 1))
@@ -304,10 +319,11 @@ def written(nest: p.For, at: Mapping[int, int]) -> dict[tuple[int, ...], list[An
     return found
 
 
-def test_a_task_stands_for_equal_ones_behind_it() -> None:
+@pytest.mark.parametrize("compares", [False, True])
+def test_a_task_stands_for_equal_ones_behind_it(compares: bool) -> None:
     reduced = 0
     for seed in range(SEEDS):
-        root, nest = tasks_of(Drawing(seed))
+        root, nest = tasks_of(Drawing(seed), compares)
         array = p.Array(0, "x", float32, (64,), CudaSmemLinear, (p.Threads(((0, 64),)),), IO_RAM)
         told = [n for n in p.nodes(with_classes(root, (array,))) if isinstance(n, p.Tasks)]
         if not told:
