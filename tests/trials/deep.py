@@ -2,12 +2,12 @@
 The deep checks, in turn
 ========================
 
-``python -m trials.deep`` (``make verify-deep``) runs the checks that have no natural end: the interpreters of
-others asked about random programs, the abstract machine on trial, slips of the machine, emulated CUDA against the
-sequential reading, mistakes of the generator of CUDA, random rules against the prover, and changes of the law that
-tests should notice. Each is a *stage*, and stages take turns: the next turn goes to the stage that has had the least
-time, so that every one gets its share however few the minutes are. A stage goes on where its last turn ended, in this
-run or an earlier one; at the end the totals that all runs have reached are shown.
+``python -m trials.deep`` (``make verify-deep``) runs the checks that have no natural end: the interpreters of others
+asked about random programs, the fast checker beside the literal machine, the abstract machine on trial, slips of the
+machine, emulated CUDA against the sequential reading, mistakes of the generator of CUDA, random rules against the
+prover, and changes of the law that tests should notice. Each is a *stage*, and stages take turns: the next turn goes
+to the stage that has had the least time, so that every one gets its share however few the minutes are. A stage goes on
+where its last turn ended, in this run or an earlier one; at the end the totals that all runs have reached are shown.
 """
 
 from __future__ import annotations
@@ -80,6 +80,10 @@ def _tinygrad(turn: int, _minutes: float) -> list[str]:
     return ["trials.differential.tinygrad", "--seed", str(TINYGRAD_SEED + turn)]
 
 
+def _checker(_turn: int, minutes: float) -> list[str]:
+    return ["trials.checker.campaign", "--minutes", f"{minutes:g}"]
+
+
 def _machine(_turn: int, minutes: float) -> list[str]:
     return ["trials.machine.campaign", "--minutes", f"{minutes:g}"]
 
@@ -118,6 +122,7 @@ def _kept(file: str, *path: str) -> str:
 STAGES: tuple[Stage, ...] = (
     Stage("stablehlo", _hlo, lambda turns: f"{HLO_TURN * turns} programs, 0 differ", settled=True),
     Stage("tinygrad", _tinygrad, lambda turns: f"all families, {turns} times", settled=True),
+    Stage("checker", _checker, lambda _: _kept("checker_trials.json", "programs")),
     Stage("machine", _machine, lambda _: _kept("adequacy.json", "programs")),
     Stage("slips", _slips, lambda _: _kept("adequacy.json", "slips", "total")),
     Stage("waterline", _waterline, lambda _: _kept("waterline.json", "random")),

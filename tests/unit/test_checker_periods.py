@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.engine import Engine, TasksDiffer
+from soundline.impl.spork.checker.planning import plan as p
 from soundline.spec.dtypes import float32, index
 from soundline.spec.errors import OutOfMemoryError
 from soundline.spec.ops.node import Op

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from runpy import run_path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.engine import Engine, TasksDiffer
-from soundline.impl.spork.checker.periods import with_periods
-from soundline.impl.spork.checker.ranges import Around, met_once, narrowed, never_meet, spread
-from soundline.impl.spork.checker.reducing import reduced
-from soundline.impl.spork.checker.symmetry import with_classes
-from soundline.impl.spork.checker.terms import Known
-from soundline.impl.spork.checker.values import terms_of, value
+from soundline.impl.spork.checker.planning import plan as p
+from soundline.impl.spork.checker.planning.programs import plan_of
+from soundline.impl.spork.checker.planning.terms import Known
+from soundline.impl.spork.checker.reducing.periods import with_periods
+from soundline.impl.spork.checker.reducing.plans import reduced
+from soundline.impl.spork.checker.reducing.ranges import Around, met_once, narrowed, never_meet, spread
+from soundline.impl.spork.checker.reducing.symmetry import with_classes
+from soundline.impl.spork.checker.reducing.values import terms_of, value
 from soundline.spec.dtypes import float32, index
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Name
@@ -349,6 +352,60 @@ def test_intervals_are_narrowed_by_conditions() -> None:
     assert narrowed(known.where(op("CmpEq", T, 4))).ranges[0] == (4, 4)
 
 
+def test_threads_of_the_cpu_keep_what_they_share() -> None:
+    """A thread of the CPU sees what it did itself, and children of a par loop do not see each other."""
+
+    def write(position: int, first: p.Term) -> p.Action:
+        own = touch(G, Kind.write, first, pair=CPU)
+        return p.Action(p.Placed((position,), STATEMENT, None, InstrTl.cpu_in_order), (own,), (), 1)
+
+    array = replace(ARRAYS[G], number=1)
+    alloc = p.Alloc(p.Placed((0,), STATEMENT, None, InstrTl.cpu_in_order), G)
+    inner = replace(alloc, array=1)
+    own_write = replace(write(3, 0), touches=(touch(1, Kind.write, 0, pair=CPU),))
+    cases: list[tuple[set[int], tuple[p.Node, ...]]] = [
+        (set(), (loop(T, 0, 3, write(1, 0)), write(2, 0))),
+        ({G}, (loop(T, 0, 3, write(1, 0), kind="par"),)),
+        ({G}, (write(2, 0), loop(T, 0, 3, write(1, T), kind="par"))),
+        (set(), (loop(T, 0, 3, inner, own_write, own_write, p.Free(inner.place, 1), kind="par"),)),
+    ]
+    for found, body in cases:
+        root = p.Block((alloc, *body))
+        one = p.Plan(None, {}, root, (ARRAYS[G], array), (), 1)  # type: ignore[arg-type]
+        assert kept(reduced(one)) == found, body
+        assert summary(reduced(one)) == summary(one)
+
+
+def test_copies_that_arrive_are_kept_without_what_they_touch() -> None:
+    """A copy whose windows are left out still arrives, and an await without it would never return."""
+    place = placed(2, threads(0, 1))
+    copy = action(1, threads(0, 1), touch(G, Kind.read, 0), trailing=(p.Queue(0, ()),))
+    arrive = p.Arrive(place, sync_tl("cuda_in_order"), (p.Queue(0, ()),), BarrierType.CudaMbarrier)
+    wait = p.Await(place, p.Queue(0, ()), sync_tl("cuda_in_order"), ~0, BarrierType.CudaMbarrier)
+    found = reduced(plan(copy, arrive, wait))
+    [left] = [n for n in p.nodes(found.root) if isinstance(n, p.Action)]
+    assert (left.touches, left.trailing, left.accesses) == ((), copy.trailing, 1)
+
+
+def test_shared_memory_falls_back_where_it_did() -> None:
+    """Two blocks have the same bytes, one after the other: the second meets what the first left there."""
+    every = placed(40, threads(0, 4 * WARPS))
+    blocks = tuple(
+        p.Block(
+            (
+                p.Alloc(every, number),
+                action(number, threads(who, who + 1), touch(number, Kind.write, 0)),
+                p.Free(every, number),
+            )
+        )
+        for number, who in ((4, 0), (5, 1))
+    )
+    whole = plan(*blocks)
+    one = replace(whole, arrays=(*ARRAYS, *(replace(ARRAYS[S], number=n) for n in (4, 5))))
+    assert ("mach-write-waw", 5) in [(s[0], s[4]) for s in summary(one)[2]]
+    assert summary(reduced(one)) == summary(one)
+
+
 # Equal tasks ------------------------------------------------------------------------------------------------------
 
 
@@ -366,6 +423,8 @@ def guarded(condition: p.Term) -> p.Node:
         (op("CmpEq", mod(plus(T, times(3, X)), 3), 1), [2, 2, 2]),
         (op("And", op("CmpLt", plus(T, times(0, X)), 4), op("CmpGe", plus(times(9, T), X), 9)), [1, 3, 2]),
         (op("CmpGt", plus(times(8, T), LANE), 23), [3, 3]),
+        (op("CmpLe", plus(times(8, T), LANE), 24), [3, 1, 2]),
+        (op("CmpLt", plus(times(2, T), LANE), 9), [1, 1, 1, 1, 1, 1]),
         (op("CmpNe", plus(times(8, T), LANE), 19), [5, 1]),
         (op("CmpLt", LANE, 3), [6]),
         (op("And", op("CmpLt", T, 4), op("CmpGe", T, 1)), [3, 3]),
@@ -386,6 +445,16 @@ def test_tasks_that_share_memory_are_all_run() -> None:
     assert summary(reduced(one)) == summary(one)
 
 
+def test_tasks_of_which_nothing_is_kept_are_counted() -> None:
+    body = loop(X, 0, 3, action(0, threads(0, 1), touch(G, Kind.read, X)))
+    nest = replace(loop(T, 0, 5, body, kind="tasks"), is_task=True)
+    launch = p.Launch(placed(52), 4 * WARPS, 1, 4, p.Block((nest,)))
+    one = p.Plan(None, {}, p.Block((p.Alloc(placed(53), G), launch)), ARRAYS, (), 4)  # type: ignore[arg-type]
+    found = reduced(one)
+    assert found.root.nodes == (p.Counted(1, 0), replace(launch, body=p.Block((p.Counted(25, 15),))))
+    assert summary(found) == summary(one)
+
+
 # Periods ----------------------------------------------------------------------------------------------------------
 
 
@@ -400,6 +469,9 @@ def test_tasks_that_share_memory_are_all_run() -> None:
         (op("CmpEq", mod(K, 4), 1), 4, set()),
         (op("Idiv", K, 9), 1, {9, 18}),
         (op("Mod", op("Idiv", K, 9), 2), 1, {9, 18}),
+        (op("Idiv", times(-1, K), 9), 1, {1, 10, 19}),
+        (op("Idiv", plus(K, X), 9), None, set()),
+        (op("CmpLt", K, plus(6, X)), 1, {6, 7, 8, 9, 10}),
         (K, None, set()),
         (plus(K, mod(K, 2)), None, set()),
         (op("Mod", K, plus(X, 1)), None, set()),
@@ -409,12 +481,14 @@ def test_tasks_that_share_memory_are_all_run() -> None:
 )
 def test_terms_have_periods(term: p.Term, period: int | None, cuts: set[int] | None) -> None:
     node = action(0, threads(0, 1, LANE), touch(S, Kind.write, op("Where", term, term, 1)))
-    one = plan(loop(K, 0, 27, of_threads(node)))
-    [found] = [n for n in p.nodes(with_periods(one.root, one.arrays)) if isinstance(n, p.For) and n.var == K]
-    assert found.period == period
-    if cuts is not None and period is not None:
-        assert cuts >= set(found.cuts)
-        assert holds(found, {T: 1}) > 0 or period > 8
+    for kind in ("threads", "seq"):
+        one = plan(loop(K, 0, 27, loop(J, 0, WARPS, loop(X, 0, 4, node, kind=kind), kind=kind)))
+        root = with_periods(one.root, one.arrays)
+        [found] = [n for n in p.nodes(root) if isinstance(n, p.For) and n.var == K]
+        assert found.period == period
+        if cuts is not None and period is not None:
+            assert cuts >= set(found.cuts)
+            assert holds(found, {T: 1}) > 0 or period > 8
 
 
 def number(term: p.Term, at: dict[p.Var, int]) -> int:
@@ -594,3 +668,61 @@ def test_tasks_that_are_said_to_be_equal_are() -> None:
                     assert sum(n for of, n in counts if of == what) == done.count(what)
                 classes += 1
     assert classes > 5, classes
+
+
+# Programs ---------------------------------------------------------------------------------------------------------
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "spork"
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "sizes"),
+    [
+        ("cp_async_groups.py", "double", {"n": 40}),
+        ("gemm_sm80_ring.py", "gemm", {"M": 32, "N": 32, "K": 56}),
+        ("gemm_sm90_ring.py", "gemm", {"M": 64, "N": 32, "K": 96}),
+        ("split_k_atomics.py", "split_k", {"M": 8, "N": 8, "K": 12}),
+        ("flagships/gemm_sm90_bf16.py", "small", {"M": 64, "N": 64, "K": 160, "WM": 1, "WN": 1}),
+    ],
+)
+def test_programs_without_one_synchronization_have_the_same_outcome(
+    path: str, name: str, sizes: dict[str, int]
+) -> None:
+    """Each fence, arrive and await is taken from the plan in turn: hazards are those of the whole plan."""
+    whole = plan_of(run_path(str(EXAMPLES / path))[name], sizes)
+    synchronizations = [n for n in p.nodes(whole.root) if isinstance(n, p.Fence | p.Arrive | p.Await)]
+    hazards = 0
+    for left in (None, *synchronizations[:12]):
+        one = replace(whole, root=without(whole.root, left))
+        expected = summary(one)
+        assert summary(reduced(one)) == expected
+        hazards += bool(expected[2])
+    assert hazards >= len(synchronizations[:12]) - 1
+
+
+def without(node: Any, left: p.Node | None) -> Any:
+    """A node without one below it."""
+    match node:
+        case p.Block(inner):
+            return p.Block(tuple(without(n, left) for n in inner if n is not left))
+        case p.If(condition, body, orelse):
+            return p.If(condition, without(body, left), without(orelse, left))
+        case p.For() | p.Launch():
+            return replace(node, body=without(node.body, left))
+    return node
+
+
+def test_a_real_program_is_one_task_of_a_few_iterations() -> None:
+    gemm = run_path(str(EXAMPLES / "flagships" / "gemm_sm80_tf32.py"))["gemm"]
+    engines = []
+    for factor in (1, 8):
+        sizes = {"M": 768 * factor, "N": 1024 * factor, "K": 1024 * factor}
+        found = reduced(plan_of(gemm, sizes))
+        assert {found.arrays[a].name for a in kept(found)} == {"A_smem", "B_smem"}
+        [tasks] = [n for n in p.nodes(found.root) if isinstance(n, p.Tasks)]
+        assert [n for _, n in tasks.chosen] == [16 * factor * factor]
+        assert [n.period for n in p.nodes(tasks.body) if isinstance(n, p.For) and n.period] == [2]
+        engine = Engine(found)
+        assert not engine.run().sightings
+        engines.append(engine.statistics["ran"])
+    assert engines[0] == engines[1] < 20000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from trials.waterline.corpus import Work, program, sizes
 
-from soundline.impl.spork.checker.plan import Action, nodes
-from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.planning.plan import Action, nodes
+from soundline.impl.spork.checker.planning.programs import plan_of
 from soundline.impl.spork.checker.redundancy import _Parts, redundant
 from soundline.impl.spork.front_end import proc_from_text
 from soundline.impl.spork.program import SporkProc

@@ -395,16 +395,19 @@ def test_redundant_synchronizations_are_noted(capfd: pytest.CaptureFixture[str])
 
 LONG = """
 @sl.spork.proc
-def long(n: size, x: f32[7]):
-    for i in seq(0, n):
-        for k in seq(0, i % 7):
-            x[i * k % 7] = 1.0
+def long(n: size, x: f32[n] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            for t in cuda_threads(0, 2, unit=cuda_thread):
+                for i in seq(0, n - 1):
+                    for k in seq(0, n - 1):
+                        x[i + k % 2] = 1.0
 """
 
 
 def test_an_interrupt_ends_a_long_check() -> None:
     Path("long.py").write_text(HEAD + LONG)
-    command = [sys.executable, "-m", "soundline", "check", "long.py:long", "--size", "n=1000000000"]
+    command = [sys.executable, "-m", "soundline", "check", "long.py:long", "--size", "n=200000"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True) as process:
         sleep(3)

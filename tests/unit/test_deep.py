@@ -87,7 +87,17 @@ def test_an_interrupted_turn_interrupts_the_run(log: Path, tmp_path: Path) -> No
 def test_the_stages_are_modules_that_exist() -> None:
     from importlib.util import find_spec
 
-    known_names = ["stablehlo", "tinygrad", "machine", "slips", "waterline", "mistakes", "attack", "mutation"]
+    known_names = [
+        "stablehlo",
+        "tinygrad",
+        "checker",
+        "machine",
+        "slips",
+        "waterline",
+        "mistakes",
+        "attack",
+        "mutation",
+    ]
     assert [s.name for s in STAGES] == known_names
     for known in STAGES:
         words = known.command(0, 1.0)

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from soundline.impl.spork.checker.engine import Engine, Progress, TasksDiffer
 from soundline.impl.spork.checker.findings import Findings
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Apart,
     Block,
     Check,
@@ -29,8 +29,8 @@ from soundline.impl.spork.checker.plan import (
     Plan,
     nodes,
 )
-from soundline.impl.spork.checker.planning import plan_of
-from soundline.impl.spork.checker.reducing import reduced
+from soundline.impl.spork.checker.planning.programs import plan_of
+from soundline.impl.spork.checker.reducing.plans import reduced
 from soundline.impl.spork.checker.refusals import refuse
 from soundline.spec.abstract_machine import Verdict
 from soundline.spec.spork.language.programs import Proc
@@ -51,8 +51,8 @@ def check(
     """The verdict on a program at given sizes.
 
     `budget` is how many bytes of memory the check may need, `progress` is told how far it is; what it raises ends the
-    check. Without `skips` every task and every iteration is run. Raises `SoundlineError` where the program breaks its law or the sizes do not fit it, and `OutOfMemoryError`
-    where the check has no place.
+    check. Without `skips` every task and every iteration is run. Raises `SoundlineError` where the program breaks its
+    law or the sizes do not fit it, and `OutOfMemoryError` where the check has no place.
     """
     whole = plan_of(proc, sizes)
     engine, out = outcome(whole, policy, budget, progress, skips)

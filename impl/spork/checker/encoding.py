@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Apart,
@@ -357,8 +357,8 @@ class Encoding:
         return found.elements * found.dtype.itemsize + len(found.owners) * found.memory.alignment
 
     def barriers(self) -> array[int]:
-        """Of each barrier its depth, and of its awaits the greatest N and lag, -1 where there is none, and all that they
-        give to records of reads and of writes.
+        """Of each barrier its depth, and of its awaits the greatest N and lag, -1 where there is none, and all that
+        they give to records of reads and of writes.
         """
         found = [[-1 if b.depth is None else b.depth, -1, -1, 0, 0] for b in self.plan.barriers]
         for node in nodes(self.plan.root):

@@ -25,7 +25,17 @@ from typing import Any, NoReturn
 from soundline.impl.runtime import cache
 from soundline.impl.runtime.host import once
 from soundline.impl.spork.checker.encoding import Encoding
-from soundline.impl.spork.checker.plan import Alloc, At, Outcome, Placed, Plan, Sighting, Trace, Traced, nodes
+from soundline.impl.spork.checker.planning.plan import (
+    Alloc,
+    At,
+    Outcome,
+    Placed,
+    Plan,
+    Sighting,
+    Trace,
+    Traced,
+    nodes,
+)
 from soundline.impl.toolchain import find_compiler
 from soundline.spec.errors import CompileError, OutOfMemoryError, ToolchainError
 from soundline.spec.spork.language.text import lines
@@ -187,7 +197,9 @@ class _Run:
     engine: Engine
     raised: list[BaseException] = field(default_factory=list)
     moved: list[tuple[int, ...]] = field(default_factory=list)
-    """The events that came again and were counted: from one to before another, the variable, and by how much."""
+    """The events that came again and were counted before the hazard at hand: from one to before another, the variable,
+    and by how much.
+    """
 
     def execute(self, targets: Sequence[tuple[int, int]] = ()) -> Any:
         """Run it; gives the outcome in C, which the caller ends."""
@@ -284,10 +296,12 @@ class _Run:
     def traces(self, out: Any, count: int) -> Iterator[Trace]:
         """The traces of all targets."""
         at = 0
-        self.moved = [tuple(out.moved[4 * k : 4 * k + 4]) for k in range(out.moved_count)]
+        moved = [tuple(out.moved[4 * k : 4 * k + 4]) for k in range(out.moved_count)]
         for target in range(count):
             length, start, end, life = out.before[at : at + 4]
             at += 4
+            hazard = out.logged[end - 1].event if end > start else 0
+            self.moved = [skip for skip in moved if skip[1] <= hazard]
             entries = [self.traced(out, k) for k in range(start, end) if out.logged[k].target in {-1, target}]
             if life:
                 node, part, number, *values = out.before[at : at + life]

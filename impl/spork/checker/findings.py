@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from soundline.impl.spork.checker.engine import Engine
-from soundline.impl.spork.checker.plan import Plan, Sighting, Trace
+from soundline.impl.spork.checker.planning.plan import Plan, Sighting, Trace
 from soundline.impl.spork.checker.replaying import CELL, Replayer
 from soundline.spec.spork.diagnosis.findings import Found, of_cell, of_queue
 from soundline.spec.spork.diagnosis.reports import Finding

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from soundline.impl.spork.checker.checking import Sizes, outcome
 from soundline.impl.spork.checker.engine import Progress
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Arrive,
     Await,
@@ -33,7 +33,7 @@ from soundline.impl.spork.checker.plan import (
     Tasks,
     nodes,
 )
-from soundline.impl.spork.checker.planning import plan_of
+from soundline.impl.spork.checker.planning.programs import plan_of
 from soundline.spec.spork.diagnosis.reports import Redundant
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.language.text import lines

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NoReturn, overload
 
-from soundline.impl.spork.checker.plan import At, Plan
+from soundline.impl.spork.checker.planning.plan import At, Plan
 from soundline.impl.spork.checker.replaying import Replayer
 from soundline.spec.dtypes import DType
 from soundline.spec.spork.language.programs import Proc

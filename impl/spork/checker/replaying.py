@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Applied,

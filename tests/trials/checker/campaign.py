@@ -37,7 +37,7 @@ from trials.numbered import Numbered
 SCHEMA = 1
 RESULT = RESULTS / "checker_trials.json"
 SAME, DIFFERENT, NONE = "same", "different", "none"
-LONGER = 5
+LONGER = 16
 """One of so many numbers is a program that repeats itself."""
 
 
@@ -90,10 +90,12 @@ def totals(ledger: Ledger) -> dict[str, Any]:
     compared = [e for e in every if e.outcome != NONE]
     hazardous = [e for e in compared if e.ids]
     return {
-        "programs": len(compared),
-        "longer": sum(e.kind.startswith("longer") for e in compared),
-        "hazardous": len(hazardous),
-        "against_the_static_law": len(every) - len(compared),
+        "programs": {
+            "compared": len(compared),
+            "repeating": sum(e.kind.startswith("longer") for e in compared),
+            "hazardous": len(hazardous),
+            "left_out": len(every) - len(compared),
+        },
         "disagreements": [e.seed for e in compared if e.outcome == DIFFERENT],
         "hazards": dict(sorted(Counter(i for e in hazardous for i in e.ids).items())),
         "kinds": dict(sorted(Counter(e.kind for e in compared).items())),
@@ -128,10 +130,10 @@ def _run(options: argparse.Namespace) -> int:
         ).trial(options.minutes, console, options.most)
         found = totals(ledger)
     write(output, schema=SCHEMA, command="make verify-deep", version=version()[:16], **found)
-    share = found["hazardous"] / max(1, found["programs"])
+    told = found["programs"]
     console.print(
-        f"{found['programs']:,} programs compared, {share:.0%} hazardous, "
-        f"{found['longer']:,} of them repeat themselves; {len(found['disagreements'])} disagreements\nwritten to {output}",
+        f"{told['compared']:,} programs compared, {told['hazardous'] / max(1, told['compared']):.0%} hazardous, "
+        f"{told['repeating']:,} repeat themselves; {len(found['disagreements'])} disagreements\nwritten to {output}",
         soft_wrap=True,
     )
     for number in found["disagreements"][:3]:

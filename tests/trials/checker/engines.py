@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from soundline.impl.spork.checker import plan as p
 from soundline.impl.spork.checker.engine import Engine
+from soundline.impl.spork.checker.planning import plan as p
 from soundline.spec import abstract_machine
 from soundline.spec.spork.machine.events import Action, Event
 from soundline.spec.spork.machine.transitions import Machine

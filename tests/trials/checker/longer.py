@@ -44,7 +44,7 @@ from trials.machine.generator import Drawn, drawn
 LOOP = "again"
 """The iterator of the loop."""
 MOST_TRIPS = 12
-MOST_EVENTS = 400
+MOST_EVENTS = 300
 """The literal machine takes its time for longer runs."""
 
 

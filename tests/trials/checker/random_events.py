@@ -101,9 +101,11 @@ class Soup:
 
     # Storage
 
-    def allocate(self, memory: Memory, who: frozenset[Thread], dtype: DType = float32) -> e.Buffer:
+    def allocate(
+        self, memory: Memory, who: frozenset[Thread], dtype: DType = float32, size: int | None = None
+    ) -> e.Buffer:
         self.names += 1
-        name, size = f"x{self.names}", self.random.choice((1, 3, 6))
+        name, size = f"x{self.names}", size or self.random.choice((1, 3, 6))
         if memory.space == "shared":
             assert self.stacks is not None
             rank = min(t.number for t in who) // BLOCK_DIM

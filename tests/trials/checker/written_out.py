@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from soundline.impl.spork.checker import plan as p
+from soundline.impl.spork.checker.planning import plan as p
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.machine import events as e
 from soundline.spec.spork.machine.transitions import freeing_pair

@@ -63,12 +63,16 @@ class Page:
 
     @contextmanager
     def block(self, *heads: str) -> Iterator[None]:
-        """The inside of blocks in each other."""
+        """The inside of blocks in each other; blocks that nothing is said in are left out."""
+        outside = len(self.lines)
         for head in heads:
             self.say(f"{head}:")
             self.depth += 1
+        inside = len(self.lines)
         yield
         self.depth -= len(heads)
+        if len(self.lines) == inside:
+            del self.lines[outside:]
 
     def name(self, stem: str) -> str:
         """A name that is not in use."""

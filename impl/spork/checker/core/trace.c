@@ -42,15 +42,17 @@ static void words(struct machine *m, int64_t *at, const int64_t *values, int64_t
 
 /* How many of the last arrives and awaits of a queue are told. A run that begins with them has the counters less some
  * number, the same for both; an await that comes soon may still look back at as many arrives as its lag says. Awaits of
- * a commit group set the counter and need none before them. */
-static void trace_lasts(struct machine *m, const struct queue *q, int64_t told[2]) {
+ * a commit group set the counter and need none before them: of these some are told. */
+static void trace_lasts(struct machine *m, int32_t queue, int64_t told[2]) {
+  const struct queue *q = &m->queues[queue];
   int64_t least = q->arrives < q->awaits ? q->arrives : q->awaits;
   int64_t less = least > LOOK_BACK ? least - LOOK_BACK : 0;
-  int is_group = m->order->barriers[3 * m->instances[q->instance].barriers + 1] >= 0;
+  int is_group = barriers_of(m, queue)[B_MOST] >= 0;
   if (less < q->arrives - q->lasts[0]) less = q->arrives - q->lasts[0];
   if (!is_group && less < q->awaits - q->lasts[1]) less = q->awaits - q->lasts[1];
   told[0] = less < q->arrives ? q->arrives - less : 0;
-  told[1] = !is_group && less < q->awaits ? q->awaits - less : 0;
+  told[1] = less < q->awaits ? q->awaits - less : 0;
+  if (is_group) told[1] = q->lasts[1] < LOOK_BACK ? q->lasts[1] : LOOK_BACK;
 }
 
 /* The counters of all queues as they are before the event under way, and the last arrives and awaits there. */
@@ -64,7 +66,7 @@ static void trace_starts(struct machine *m, struct target *t, int64_t entry) {
   for (int64_t k = 0; k < m->queue_count; k++) {
     const struct queue *q = &m->queues[k];
     int64_t told[2], size = 2 + m->order->var_count;
-    trace_lasts(m, q, told);
+    trace_lasts(m, (int32_t)k, told);
     int64_t given[] = {m->instances[q->instance].barriers, q->reverse, q->arrives + q->skipped, q->awaits + q->skipped,
                        q->at_count, told[0] + told[1]};
     words(m, &at, given, 6);

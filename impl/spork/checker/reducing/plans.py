@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from soundline.impl.spork.checker.periods import with_periods
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Arrive,
@@ -35,9 +34,10 @@ from soundline.impl.spork.checker.plan import (
     Plan,
     nodes,
 )
-from soundline.impl.spork.checker.symmetry import with_classes
-from soundline.impl.spork.checker.terms import applied, as_number
-from soundline.impl.spork.checker.uses import Uses, uses
+from soundline.impl.spork.checker.planning.terms import applied, as_number
+from soundline.impl.spork.checker.reducing.periods import with_periods
+from soundline.impl.spork.checker.reducing.symmetry import with_classes
+from soundline.impl.spork.checker.reducing.uses import Uses, uses
 from soundline.spec.ops.node import Op
 
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from soundline.impl.spork.checker import plan as p
-from soundline.impl.spork.checker.arguments import Bound, Names, NeedsNumber, Ring
-from soundline.impl.spork.checker.collectives import Origin, Uneven, collective, native_owner
-from soundline.impl.spork.checker.instructions import instruction_nodes, statement_nodes
-from soundline.impl.spork.checker.plan import Term, Threads
-from soundline.impl.spork.checker.terms import Known, applied, variables
-from soundline.impl.spork.checker.windows import View, whole
+from soundline.impl.spork.checker.planning import plan as p
+from soundline.impl.spork.checker.planning.arguments import Bound, Names, NeedsNumber, Ring
+from soundline.impl.spork.checker.planning.collectives import Origin, Uneven, collective, native_owner
+from soundline.impl.spork.checker.planning.instructions import instruction_nodes, statement_nodes
+from soundline.impl.spork.checker.planning.plan import Term, Threads
+from soundline.impl.spork.checker.planning.terms import Known, applied, variables
+from soundline.impl.spork.checker.planning.windows import View, whole
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Name
 from soundline.spec.spork.language.programs import Proc
@@ -322,6 +322,7 @@ class _Planning:
                 raise
             del self.arrays[kept[0] :]
             self.barriers, self.vars = kept[1:]
+            names.pending.clear()  # of the statement that was given up half way
             body = self._unrolled(loop, var, lo, hi, names, inner)
         return p.For(place, kind, var, lo, hi, body, is_task)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from soundline.impl.spork.checker.plan import Term, Threads
-from soundline.impl.spork.checker.terms import applied, total, variables
+from soundline.impl.spork.checker.planning.plan import Term, Threads
+from soundline.impl.spork.checker.planning.terms import applied, total, variables
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.machine.addresses import native_collective
 from soundline.spec.spork.threads.distributed_memory import Deduction

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Applied,
     Block,
     For,
@@ -37,7 +37,7 @@ from soundline.impl.spork.checker.plan import (
     Term,
     Var,
 )
-from soundline.impl.spork.checker.terms import Known, Sum, applied, as_sum, variables
+from soundline.impl.spork.checker.planning.terms import Known, Sum, applied, as_sum, variables
 from soundline.spec.ops.node import Op
 
 MOST_STEPS = 4000

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Apart,

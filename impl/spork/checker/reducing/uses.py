@@ -33,9 +33,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from soundline.impl.spork.checker.plan import Action, Alloc, Array, Plan, Region, Threads, Touch, Var
-from soundline.impl.spork.checker.ranges import Around, Spread, met_once, never_meet, spread, walked
-from soundline.impl.spork.checker.terms import Sum, as_sum
+from soundline.impl.spork.checker.planning.plan import Action, Alloc, Array, Plan, Region, Threads, Touch, Var
+from soundline.impl.spork.checker.planning.terms import Sum, as_sum
+from soundline.impl.spork.checker.reducing.ranges import Around, Spread, met_once, never_meet, spread, walked
 from soundline.spec.spork.synchronization.timelines import CPU
 from soundline.spec.spork.synchronization.visibility import Kind
 

@@ -14,10 +14,10 @@ from itertools import combinations
 
 import numpy as np
 
-from soundline.impl.spork.checker.arguments import Given, Names, NeedsNumber
-from soundline.impl.spork.checker.collectives import Uneven, owner_of, part
-from soundline.impl.spork.checker.footprints import Numbers, Use, boxes, footprint
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.arguments import Given, Names, NeedsNumber
+from soundline.impl.spork.checker.planning.collectives import Uneven, owner_of, part
+from soundline.impl.spork.checker.planning.footprints import Numbers, Use, boxes, footprint
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Apart,
     Block,
@@ -29,9 +29,9 @@ from soundline.impl.spork.checker.plan import (
     Threads,
     Touch,
 )
-from soundline.impl.spork.checker.plan import If as Choice
-from soundline.impl.spork.checker.terms import applied, as_number, as_sum, variables
-from soundline.impl.spork.checker.windows import View, are_apart
+from soundline.impl.spork.checker.planning.plan import If as Choice
+from soundline.impl.spork.checker.planning.terms import applied, as_number, as_sum, variables
+from soundline.impl.spork.checker.planning.windows import View, are_apart
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.statements import Assign, Call, Reduce
 from soundline.spec.spork.language.types import Data

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Applied,
     Array,
     Block,
@@ -36,9 +36,17 @@ from soundline.impl.spork.checker.plan import (
     Term,
     Var,
 )
-from soundline.impl.spork.checker.ranges import Around, as_term, branches, inside, is_mod
-from soundline.impl.spork.checker.terms import Interval, Known, Sum, applied, as_number, as_sum, variables
-from soundline.impl.spork.checker.values import terms_of
+from soundline.impl.spork.checker.planning.terms import (
+    Interval,
+    Known,
+    Sum,
+    applied,
+    as_number,
+    as_sum,
+    variables,
+)
+from soundline.impl.spork.checker.reducing.ranges import Around, as_term, branches, inside, is_mod
+from soundline.impl.spork.checker.reducing.values import terms_of
 from soundline.spec.ops.node import Op
 
 MOST = 1 << 12
@@ -156,17 +164,15 @@ class _Loop:
         factor, same, bounds = self.parted(difference, known)
         if factor < 0:
             factor, same, bounds = -factor, Sum(0, {}).plus(same, -1), (-bounds[1], -bounds[0])
-        # The sum is negative for all inner iterations before the first cut, and positive for all from the last on.
-        least = as_term(same.plus(Sum(bounds[0], {})))
+        # The sum is negative for all inner iterations before the first cut. From the last on it is positive: after
+        # `bounds[1] - bounds[0]` more the least of it is where the greatest was, and one more is no longer 0.
         most = as_term(same.plus(Sum(bounds[1], {})))
         first = _ceiling(applied(Op.Neg, most), factor)
         width = (bounds[1] - bounds[0]) // factor + 2
         if width > MOST_CUTS:
             raise NoPeriod
-        last = applied(Op.Add, applied(Op.Idiv, applied(Op.Neg, least), factor), 1)
         for k in range(width):
             self.cut(applied(Op.Add, first, k))
-        self.cut(last)
 
     def quotient(self, of: Sum, divisor: int, known: Known) -> None:
         """A quotient by a number."""

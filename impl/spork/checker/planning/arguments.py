@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from soundline.impl.spork.checker.collectives import Origin
-from soundline.impl.spork.checker.plan import Check, Placed, Term
-from soundline.impl.spork.checker.terms import Known, applied, as_number, variables
-from soundline.impl.spork.checker.windows import View
+from soundline.impl.spork.checker.planning.collectives import Origin
+from soundline.impl.spork.checker.planning.plan import Check, Placed, Term
+from soundline.impl.spork.checker.planning.terms import Known, applied, as_number, variables
+from soundline.impl.spork.checker.planning.windows import View
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import (
     Apply,

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from soundline.impl.spork.checker.plan import Array, Region, Term
-from soundline.impl.spork.checker.terms import Known, applied, as_sum, total
+from soundline.impl.spork.checker.planning.plan import Array, Region, Term
+from soundline.impl.spork.checker.planning.terms import Known, applied, as_sum, total
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.library.memories import Memory
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from soundline.impl.spork.checker.plan import (
+from soundline.impl.spork.checker.planning.plan import (
     Action,
     Alloc,
     Applied,
@@ -48,9 +48,9 @@ from soundline.impl.spork.checker.plan import (
     Var,
     nodes,
 )
-from soundline.impl.spork.checker.ranges import Around, as_term, inside, is_mod, walked
-from soundline.impl.spork.checker.terms import Sum, as_sum, variables
-from soundline.impl.spork.checker.values import queues_of, terms_of, value
+from soundline.impl.spork.checker.planning.terms import Sum, as_sum, variables
+from soundline.impl.spork.checker.reducing.ranges import Around, as_term, inside, is_mod, walked
+from soundline.impl.spork.checker.reducing.values import queues_of, terms_of, value
 from soundline.spec.ops.node import Op
 
 MOST_TASKS = 1 << 24

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from soundline.impl.spork.checker.plan import Applied, Term, Var
+from soundline.impl.spork.checker.planning.plan import Applied, Term, Var
 from soundline.spec.dtypes import index
 from soundline.spec.ops.node import Op
 from soundline.spec.values.elementwise import ELEMENTWISE
