@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import pytest
 
-from soundline.impl.spork.checker import plan as p
-from soundline.impl.spork.checker.periods import with_periods
-from soundline.impl.spork.checker.symmetry import with_classes
+from soundline.impl.spork.checker.planning import plan as p
+from soundline.impl.spork.checker.reducing.periods import with_periods
+from soundline.impl.spork.checker.reducing.symmetry import with_classes
 from soundline.spec.dtypes import float32
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.expressions import Const, Name
