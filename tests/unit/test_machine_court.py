@@ -603,6 +603,7 @@ def test_make_verify_deep_takes_all_stages() -> None:
     assert [s.name for s in deep.STAGES] == [
         "stablehlo",
         "tinygrad",
+        "checker",
         "machine",
         "slips",
         "waterline",

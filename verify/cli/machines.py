@@ -116,8 +116,8 @@ class Shown:
 def progress_text(events: int, fraction: float, seconds: float) -> str:
     """How far a check is after some seconds.
 
-    >>> progress_text(3_000_000, 0.25, 1.5)
-    'checking: 3,000,000 events, 2,000,000 in a second, 25 %, about 5 s to go'
+    >>> progress_text(3_000_000, 0.25, 2)
+    'checking: 3,000,000 events, 1,500,000 in a second, 25 %, about 6 s to go'
     """
     said = f"checking: {events:,} events, {events / seconds:,.0f} in a second"
     if fraction <= 0:

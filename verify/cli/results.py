@@ -204,20 +204,29 @@ def _counterexample(found: Report | None) -> list[str]:
 
 
 def _checked(report: Report) -> Lines:
-    yield "", ["no hazards" if report["ok"] else "there are hazards, or programs that the law refuses"]
-    for program in report["programs"]:
+    programs = report.get("programs", [report])
+    right = all(program["verdict"] == "no hazards" for program in programs)
+    yield "", ["no hazards" if right else "there are hazards, or programs that the law refuses"]
+    for program in programs:
         sizes = ", ".join(f"{n} = {v}" for n, v in program["sizes"].items())
-        about = f"{program['name']} ({sizes})" if sizes else program["name"]
-        error = program.get("error")
-        if error is not None:
-            yield program["name"], [f"{about} is refused [{error['id']}]: {error['message']}"]
+        about = f"{program['proc']} ({sizes})" if sizes else program["proc"]
+        if program["errors"]:
+            yield (
+                program["proc"],
+                [f"{about} is refused [{e['id']}]: {e['message']}" for e in program["errors"]],
+            )
             continue
-        findings = program["verdict"]["findings"]
-        lines = [f"{about} has {len(findings) or 'no'} hazards"]
-        for f in findings:
-            later, earlier = (f"line {f[k]['line']}: {f[k]['statement']}" for k in ("later", "earlier"))
-            lines += [f"  {f['hazard']} [{f['id']}], {_times(f['count'])}: {later}, after {earlier}"]
-        yield program["name"], lines
+        hazards = program["hazards"]
+        lines = [f"{about} has {len(hazards) or 'no'} hazard{'s' * (len(hazards) != 1)}"]
+        for h in hazards:
+            one, other = (
+                "" if h[k] is None else f"line {h[k]['line']}: {h[k]['statement']}"
+                for k in ("second", "first")
+            )
+            told = f"{one}, after {other}" if other else one
+            lines += [f"  {h['kind']} [{h['id']}], {_times(h['count'])}: {told}"]
+        lines += [f"  line {r['line']} can be left out: {r['text']}" for r in program["redundant"]]
+        yield program["proc"], lines
 
 
 def _sarif(report: Report) -> Lines:
@@ -232,6 +241,6 @@ _READERS: tuple[tuple[Callable[[Report], bool], Callable[[Report], Lines]], ...]
     (lambda r: r.get("kind") == "run", _ran),
     (lambda r: r.get("kind") == "bench", _benched),
     (lambda r: "rules" in r and "summary" in r, _verified),
-    (lambda r: "machine" in r and "programs" in r, _checked),
+    (lambda r: "machine" in r and ("programs" in r or "hazards" in r), _checked),
     (lambda r: "runs" in r and "version" in r, _sarif),
 )

@@ -143,9 +143,9 @@ _RECORDS = (
     ),
     Slip(
         VISIBILITY,
-        "return any(Signature(instr, usage, thread) in self.sync_set for instr, usage in pairs)",
-        "return bool(self.sync_set)",
-        "whatever is visible to anyone is visible to all",
+        "return frozenset(s.thread for s in self.sync_set if pair_of(s) in pairs)",
+        "return frozenset(s.thread for s in self.sync_set)",
+        "what is visible in any way is visible in every way",
     ),
     Slip(
         VISIBILITY,
