@@ -125,27 +125,27 @@ _RECORDS = (
     ),
     Slip(
         VISIBILITY,
-        "return any(Signature(instr, usage, thread) in self.sync_set for instr, usage in pairs)",
-        "return any((s.instr, s.usage) in set(pairs) for s in self.sync_set)",
+        "return seers - record.visible_to(pairs)",
+        "return frozenset() if record.visible_to(pairs) else seers",
         "visible to one thread is visible to all",
-    ),
-    Slip(
-        VISIBILITY,
-        "return any(Signature(instr, usage, thread) in self.sync_set for instr, usage in pairs)",
-        "return any(s.thread == thread for s in self.sync_set)",
-        "visible on one timeline is visible on all: proxies are ignored",
-    ),
-    Slip(
-        VISIBILITY,
-        "return any(Signature(instr, usage, thread) in self.sync_set for instr, usage in pairs)",
-        "return any(Signature(instr, usage, thread) in self.async_set for instr, usage in pairs)",
-        "V_A is asked instead of V_S",
     ),
     Slip(
         VISIBILITY,
         "return frozenset(s.thread for s in self.sync_set if pair_of(s) in pairs)",
         "return frozenset(s.thread for s in self.sync_set)",
-        "what is visible in any way is visible in every way",
+        "visible on one timeline is visible on all: proxies are ignored",
+    ),
+    Slip(
+        VISIBILITY,
+        "return frozenset(s.thread for s in self.sync_set if pair_of(s) in pairs)",
+        "return frozenset(s.thread for s in self.async_set if pair_of(s) in pairs)",
+        "V_A is asked instead of V_S",
+    ),
+    Slip(
+        VISIBILITY,
+        "return seers - record.visible_to(pairs)",
+        "return frozenset() if record.sync_set else seers",
+        "whatever is visible to anyone is visible to all",
     ),
     Slip(
         VISIBILITY,
