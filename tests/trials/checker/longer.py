@@ -123,9 +123,9 @@ def _around(proc: Proc, inside: Sequence[Statement], random: Random) -> Proc:
     one = random.choice(found)
     assert isinstance(one.place, Index)
     at = random.randrange(len(one.place.indices)) if one.place.indices else 0
-    if not one.place.indices or not isinstance(one.place.indices[at], Const | Name | Binary):
+    old = one.place.indices[at] if one.place.indices else None
+    if not isinstance(old, Const | Name | Binary):
         return proc
-    old = one.place.indices[at]
     step = Binary(
         Op.Mod, Binary(Op.Add, Name(LOOP), Const(random.randint(0, 2))), Const(random.randint(1, 3))
     )
