@@ -10,7 +10,7 @@ compare, so that what the law has in the order of paths is in the order of ranks
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from soundline.impl.spork.checker.planning.plan import (
@@ -43,6 +43,7 @@ from soundline.impl.spork.checker.planning.plan import (
     Var,
     nodes,
 )
+from soundline.impl.spork.checker.planning.terms import as_sum
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.synchronization.barriers import BarrierType
 from soundline.spec.spork.synchronization.timelines import GENERIC, LEGAL_PAIRS, Pair, SyncTl
@@ -90,7 +91,6 @@ KINDS = (Kind.read, Kind.write, Kind.atomic)
 LOOPS = ("seq", "threads", "tasks", "par")
 NOBODY = (-2, 0)
 """In the place of threads: those that execute the statement."""
-_LINEAR = (Op.Add, Op.Sub, Op.Neg, Op.Mul)
 
 
 def mask(pairs: Iterable[Pair]) -> int:
@@ -108,38 +108,6 @@ def gains(second: SyncTl, policy: Policy) -> tuple[int, int]:
     """What records of writes gain, and what records of reads gain, of each thread (`visibility.second_sets`)."""
     after = second.temporal - WGMMA_REGISTERS if policy is Policy.temporal else second.temporal & GENERIC
     return both(second.full), both(second.full | after)
-
-
-def linear(term: Term) -> dict[int, int] | None:
-    """A term as a sum: the factor of each variable, and under -1 the number without one; None where it is no sum."""
-    match term:
-        case Var(number):
-            return {number: 1}
-        case Applied(op, operands) if op in _LINEAR:
-            parts = [linear(operand) for operand in operands]
-            if any(part is None for part in parts):
-                return None
-            return _sum(op, [part for part in parts if part is not None])
-        case Applied():
-            return None
-        case _:
-            return {-1: int(term)}
-
-
-def _sum(op: Op, parts: Sequence[Mapping[int, int]]) -> dict[int, int] | None:
-    if op is Op.Mul:
-        one, other = parts
-        if set(other) - {-1}:
-            one, other = other, one
-        if set(other) - {-1}:
-            return None
-        return {v: c * other.get(-1, 0) for v, c in one.items()}
-    signs = {Op.Add: (1, 1), Op.Sub: (1, -1), Op.Neg: (-1,)}[op]
-    found: dict[int, int] = {}
-    for sign, part in zip(signs, parts, strict=True):
-        for v, c in part.items():
-            found[v] = found.get(v, 0) + sign * c
-    return found
 
 
 @dataclass(slots=True)
@@ -188,10 +156,10 @@ class Encoding:
         return self.known[term]
 
     def _term(self, term: Term) -> int:
-        found = linear(term)
-        if found is not None:
-            factors = [(v, c) for v, c in found.items() if v >= 0 and c]
-            return self.put([len(factors), found.get(-1, 0), *(x for pair in factors for x in pair)])
+        found = as_sum(term)
+        factors = [(part.number, f) for part, f in found.parts.items() if isinstance(part, Var)]
+        if len(factors) == len(found.parts):
+            return self.put([len(factors), found.number, *(x for pair in factors for x in pair)])
         assert isinstance(term, Applied)
         operands = [self.term(operand) for operand in term.operands]
         return self.put([-1 - OPS.index(term.op), len(operands), *operands])

@@ -20,11 +20,12 @@ from typing import Any
 
 from rich.console import Console
 
+from soundline.spec.abstract_machine import Verdict
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.synchronization.visibility import Policy
 from soundline.verify.verdicts.sameness import digest
-from trials.checker.comparing import compared, differences
 from trials.checker.longer import longer
+from trials.checker.verdicts import compared
 from trials.harness import FOUND, RESULTS, ROOT, command, ledger_of, parser, write
 from trials.ledger import Entry, Ledger, entries, meaning
 from trials.ledger import version as law_version
@@ -64,7 +65,7 @@ def judged(number: int) -> Entry:
         return Entry(number, "longer", outcome=NONE)
     run_out = number % RUN_OUT == 0
     wanted, different = compared(found.proc, {}, policy, run_out=run_out)
-    ids = () if isinstance(wanted, str) else tuple(sorted({f.id for f in wanted.findings}))
+    ids = tuple(sorted({f.id for f in wanted.findings})) if isinstance(wanted, Verdict) else ()
     return Entry(number, found.kind, found.changes, DIFFERENT if different else SAME, ids)
 
 
@@ -74,11 +75,11 @@ def explained(number: int) -> str:
     assert found is not None
 
     def differs(proc: Proc) -> bool:
-        return bool(differences(proc, {}, policy))
+        return bool(compared(proc, {}, policy)[1])
 
     smallest = shrunk(found.proc, differs)
     return "\n".join(
-        [f"number {number} ({found.kind}), {policy}:", str(smallest), *differences(smallest, {}, policy)]
+        [f"number {number} ({found.kind}), {policy}:", str(smallest), *compared(smallest, {}, policy)[1]]
     )
 
 

@@ -4,7 +4,9 @@ Two verdicts on a program
 
 What the fast checker and the literal machine say of a program, and where they differ: in anything that a verdict says.
 Only of the events around a hazard of a queue the fast checker has no more than the last arrives and awaits, and it
-numbers the events around a hazard as they ran, without those that were only counted.
+numbers the events around a hazard as they ran, without those that were only counted. Of a run of which repetitions were
+counted there are fewer synchronizations between two accesses, so that another one may be the nearest: then what is
+advised is not compared.
 """
 
 from __future__ import annotations
@@ -22,18 +24,20 @@ from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.synchronization.visibility import Policy
 
 Said = Verdict | SoundlineError
+ADVICE = frozenset({"around", "nearest", "fix"})
+"""What a finding says beside the two accesses and what was known."""
 
 
 def verdicts(
-    proc: Proc, sizes: Mapping[str, int | bool], policy: Policy = Policy.temporal
+    proc: Proc, sizes: Mapping[str, int | bool], policy: Policy = Policy.temporal, *, skips: bool = True
 ) -> tuple[Said, Said]:
     """What the fast checker says of a program, and what the literal machine does."""
-    return _said(fast, proc, sizes, policy), _said(literal, proc, sizes, policy)
+    return _said(fast, proc, sizes, policy=policy, skips=skips), _said(literal, proc, sizes, policy=policy)
 
 
-def _said(check: Callable[..., Verdict], proc: Proc, sizes: Mapping[str, int | bool], policy: Policy) -> Said:
+def _said(check: Callable[..., Verdict], *given: Any, **how: Any) -> Said:
     try:
-        return check(proc, sizes, policy=policy)
+        return check(*given, **how)
     except SoundlineError as error:
         return error
 
@@ -43,8 +47,22 @@ def compare(proc: Proc, sizes: Mapping[str, int | bool], policy: Policy = Policy
     return differences(*verdicts(proc, sizes, policy))
 
 
-def differences(one: Said, other: Said) -> list[str]:
-    """Where two verdicts differ."""
+def compared(
+    proc: Proc, sizes: Mapping[str, int | bool], policy: Policy, *, run_out: bool = True
+) -> tuple[Said, list[str]]:
+    """What the literal machine says, and where the fast checker differs: with what it skips, but for advice, and to
+    `run_out` without.
+    """
+    fast_says, wanted = verdicts(proc, sizes, policy)
+    found = [f"with skips: {text}" for text in differences(fast_says, wanted, advice=False)]
+    if run_out:
+        whole = _said(fast, proc, sizes, policy=policy, skips=False)
+        found += [f"run out: {text}" for text in differences(whole, wanted)]
+    return wanted, found
+
+
+def differences(one: Said, other: Said, *, advice: bool = True) -> list[str]:
+    """Where two verdicts differ; without `advice`, but for what is nearest, what would mend it and what is around."""
     if not isinstance(one, Verdict) or not isinstance(other, Verdict):
         same = type(one) is type(other) and str(one) == str(other)
         return [] if same else [f"{_short(one)} and {_short(other)}"]
@@ -54,19 +72,20 @@ def differences(one: Said, other: Said) -> list[str]:
     if len(one.findings) != len(other.findings):
         found.append(f"{_short(one)} and {_short(other)}")
     for a, b in zip(one.findings, other.findings, strict=False):
-        found += _of_findings(a, b)
+        found += _of_findings(a, b, advice)
     return found
 
 
-def _of_findings(one: Finding, other: Finding) -> list[str]:
+def _of_findings(one: Finding, other: Finding, advice: bool) -> list[str]:
     """Where two findings differ."""
-    compared = [f.name for f in fields(Finding) if f.name != "around"]
+    left_out = {"around"} if advice else ADVICE
+    names = [f.name for f in fields(Finding) if f.name not in left_out]
     found = [
         f"{other.id}: {name} is {_cut(getattr(one, name))} and {_cut(getattr(other, name))}"
-        for name in compared
+        for name in names
         if getattr(one, name) != getattr(other, name)
     ]
-    if other.earlier is not None and _around(one) != _around(other):
+    if advice and other.earlier is not None and _around(one) != _around(other):
         found.append(f"{other.id}: around it is {_cut(_around(one))} and {_cut(_around(other))}")
     return found
 

@@ -211,16 +211,10 @@ class Names:
 
     def data(self, value: Expr, type_: Data, inner: Names) -> View | Given:
         """What an argument of data is given: a place, which has the sizes that are declared, or a value."""
-        is_place = isinstance(value, Index) or (
-            isinstance(value, Name) and isinstance(self.bound[value.name], View)
-        )
-        if not is_place:
-            wanted = [inner.size(size) for size in type_.sizes]
-            del wanted
-            return Given(tuple(_grouped(self.loads(value))))
-        assert isinstance(value, Name | Index)
-        found = self.window(value)
         sizes = [inner.size(size) for size in type_.sizes]
+        if not isinstance(value, Name | Index) or not isinstance(self.bound[value.name], View):
+            return Given(tuple(view for _, views in grouped(self.loads(value)) for view in views))
+        found = self.window(value)
         if len(sizes) != len(found.sizes):
             self.must(0)
         for one, other in zip(found.sizes, sizes, strict=False):
@@ -240,9 +234,9 @@ class Names:
         return term if isinstance(term, int) else self.number(term)
 
 
-def _grouped(loads: Sequence[tuple[str, View]]) -> list[View]:
-    """Elements as `Recorder.uses` orders them: by name and memory, each once."""
+def grouped(loads: Sequence[tuple[str, View]]) -> list[tuple[str, tuple[View, ...]]]:
+    """Elements as `Recorder.uses` orders them: by name and memory, each once, with the name."""
     groups: dict[tuple[str, str], list[View]] = {}
     for name, view in loads:
         groups.setdefault((name, view.memory.name), []).append(view)
-    return [view for group in groups.values() for view in dict.fromkeys(group)]
+    return [(name, tuple(dict.fromkeys(views))) for (name, _), views in groups.items()]

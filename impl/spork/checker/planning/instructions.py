@@ -14,8 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from soundline.impl.spork.checker.planning.arguments import Given, Names, NeedsNumber
-from soundline.impl.spork.checker.planning.collectives import Uneven, owner_of, part
+from soundline.impl.spork.checker.planning.arguments import Given, Names, NeedsNumber, grouped
+from soundline.impl.spork.checker.planning.collectives import Uneven, intervals, owner_of, part
 from soundline.impl.spork.checker.planning.footprints import Numbers, Use, boxes, footprint
 from soundline.impl.spork.checker.planning.plan import (
     Action,
@@ -30,7 +30,7 @@ from soundline.impl.spork.checker.planning.plan import (
     Touch,
 )
 from soundline.impl.spork.checker.planning.plan import If as Choice
-from soundline.impl.spork.checker.planning.terms import applied, as_number, as_sum, variables
+from soundline.impl.spork.checker.planning.terms import Known, applied, as_number, variables
 from soundline.impl.spork.checker.planning.windows import View, are_apart
 from soundline.spec.ops.node import Op
 from soundline.spec.spork.language.statements import Assign, Call, Reduce
@@ -44,76 +44,46 @@ from soundline.spec.spork.synchronization.visibility import Kind
 
 Elements = tuple[View, ...]
 """Single elements, each a view without dimensions."""
+Using = tuple[str, Kind, Elements]
+"""What an action uses under one name in one way."""
 
 
 def statement_nodes(statement: Assign | Reduce, names: Names, place: Placed) -> Iterator[Node]:
     """An assignment or a reduction of the program itself."""
     target = names.window(statement.place)
-    loads = names.loads(statement.value)
-    yield from names.checks(place)
-    groups: dict[tuple[str, str], list[View]] = {}
-    for name, view in loads:
-        groups.setdefault((name, view.memory.name), []).append(view)
-    uses = [(name, Kind.read, tuple(dict.fromkeys(views))) for (name, _), views in groups.items()]
+    uses = [(name, Kind.read, views) for name, views in grouped(names.loads(statement.value))]
     uses.append((statement.place.name, Kind.write, (target,)))
-
-    def action(chosen: Sequence[Elements]) -> Action:
-        touches = []
-        for (name, kind, _), views in zip(uses, chosen, strict=True):
-            memory = views[0].memory
-            how = CPU if place.instr_tl is InstrTl.cpu_in_order else pair(place.instr_tl, memory.usage)
-            regions = tuple(v.region((), ()) for v in views)
-            touches.append(Touch(name, kind, how, regions, convergent=memory.convergent))
-        return Action(place, tuple(touches), (), sum(len(t.regions) for t in touches))
-
-    yield from _distinct([views for _, _, views in uses], action, names)
+    yield from names.checks(place)
+    yield _distinct(uses, place, names.known)
 
 
-def _distinct(uses: Sequence[Elements], action: object, names: Names) -> Iterator[Node]:
-    """An action whose uses have each element once: where two of one name may be the same, a choice."""
-    for at, views in enumerate(uses):
+def _distinct(
+    uses: Sequence[Using], place: Placed, known: Known, apart: frozenset[frozenset[View]] = frozenset()
+) -> Node:
+    """An action whose uses have each element once: where two of one name may be the same, a choice. The pairs that are
+    `apart` differ.
+    """
+    for at, (name, kind, views) in enumerate(uses):
         for one, other in combinations(views, 2):
-            if one.array is not other.array:
+            both = frozenset({one, other})
+            if both in apart or are_apart(one, other, known):
                 continue
-            gap = as_sum(applied(Op.Sub, one.first, other.first))
-            if not gap.parts:
-                if gap.number == 0:
-                    fewer = tuple(v for v in views if v is not other)
-                    yield from _distinct([*uses[:at], fewer, *uses[at + 1 :]], action, names)
-                    return
-                continue
+            fewer = [*uses[:at], (name, kind, tuple(v for v in views if v is not other)), *uses[at + 1 :]]
             same = applied(Op.CmpEq, one.first, other.first)
-            if are_apart(one, other, names.known):
-                continue
-            fewer = tuple(v for v in views if v is not other)
-            known = names.known
-            names.known = known.where(same)
-            equal = Block(tuple(_distinct([*uses[:at], fewer, *uses[at + 1 :]], action, names)))
-            names.known = known
-            apart = Block(tuple(_apart_then(uses, at, one, other, action, names)))
-            yield Choice(same, equal, apart)
-            return
-    yield action(uses)  # type: ignore[operator]
+            if isinstance(same, int) or known.holds(same):
+                return _distinct(fewer, place, known, apart)
+            equal = _distinct(fewer, place, known.where(same), apart)
+            differ = _distinct(uses, place, known.where(same, holds=False), apart | {both})
+            return Choice(same, Block((equal,)), Block((differ,)))
+    touches = tuple(_directly(*use, place) for use in uses)
+    return Action(place, touches, (), sum(len(t.regions) for t in touches))
 
 
-def _apart_then(
-    uses: Sequence[Elements], at: int, one: View, other: View, action: object, names: Names
-) -> Iterator[Node]:
-    """The action where two elements are known to differ: the second is set aside while the others are compared."""
-    views = uses[at]
-    place = views.index(other)
-    rest = views[:place] + views[place + 1 :]
-
-    def with_other(chosen: Sequence[Elements]) -> Node:
-        kept = list(chosen)
-        before = sum(v in views[:place] for v in kept[at])
-        kept[at] = (*kept[at][:before], other, *kept[at][before:])
-        made: Node = action(kept)  # type: ignore[operator]
-        return made
-
-    if len(rest) > 1:
-        raise NeedsNumber({v.number for e in views for v in variables(e.first)})
-    yield from _distinct([*uses[:at], rest, *uses[at + 1 :]], with_other, names)
+def _directly(name: str, kind: Kind, views: Elements, place: Placed) -> Touch:
+    """A touch by the program itself (`spec.spork.machine.values.direct_touches`)."""
+    memory = views[0].memory
+    how = CPU if place.instr_tl is InstrTl.cpu_in_order else pair(place.instr_tl, memory.usage)
+    return Touch(name, kind, how, tuple(v.region((), ()) for v in views), convergent=memory.convergent)
 
 
 # Instructions -----------------------------------------------------------------------------------------------------
@@ -182,10 +152,7 @@ def _touches(
     given = data[use.operand]
     operand = instruction.operand(use.operand)
     if isinstance(given, Given):
-        groups: dict[str, list[View]] = {}
-        for load in given.loads:
-            groups.setdefault(load.memory.name, []).append(load)
-        for views in groups.values():
+        for _, views in grouped([(use.operand, load) for load in given.loads]):
             _all_different(views, names)
             regions = tuple(v.region((), ()) for v in views)
             yield _touch(use, operand, instruction, views[0].memory, regions)
@@ -308,10 +275,4 @@ def _union(owners: Sequence[Threads]) -> Threads | None:
     if len(shifts) > 1:
         raise NeedsNumber({v.number for shift in shifts for v in variables(shift)})
     numbers = {n for o in owners for lo, hi in o.intervals for n in range(lo, hi)}
-    ends: list[tuple[int, int]] = []
-    for n in sorted(numbers):
-        if ends and ends[-1][1] == n:
-            ends[-1] = ends[-1][0], n + 1
-        else:
-            ends.append((n, n + 1))
-    return Threads(tuple(ends), owners[0].shift)
+    return Threads(intervals(numbers), owners[0].shift)

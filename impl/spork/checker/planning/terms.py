@@ -214,6 +214,11 @@ class Known:
                 return 0, 1
         return None
 
+    def fits(self, term: Term) -> bool:
+        """Whether a term and all that it is made of are shown to have a place in 64 bits."""
+        inner = term.operands if isinstance(term, Applied) else ()
+        return self.interval(term) is not None and all(map(self.fits, inner))
+
     def not_negative(self, term: Term | Sum, depth: int = 3) -> bool:
         """Whether a term is shown not to be negative: by intervals, after some facts were subtracted as often as
         cancels a part.

@@ -91,6 +91,8 @@ def _classes(node: Node, arrays: tuple[Array, ...], around: Around) -> Node:
     nest: list[For] = []
     at: Node = node
     while isinstance(at, For) and at.kind == "tasks":
+        if not (around.known.fits(at.lo) and around.known.fits(at.hi)):
+            return node
         nest.append(at)
         around_body = inside(at, around)
         if around_body is None:
@@ -109,6 +111,8 @@ def _classes(node: Node, arrays: tuple[Array, ...], around: Around) -> Node:
     signature = _Signature(grid, {loop.var for loop in nest})
     for inner, where in walked(nest[-1].body, around):
         for term in terms_of(inner, arrays):
+            if not (signature.vars.isdisjoint(variables(term)) or where.known.fits(term)):
+                return node  # the values of all tasks are computed in 64 bits
             signature.add(term, where)
     chosen = signature.chosen()
     if chosen is None:
