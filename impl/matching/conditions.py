@@ -17,7 +17,8 @@ from soundline.spec.evaluate import evaluate
 from soundline.spec.ops import sizes
 from soundline.spec.ops.bounds import Bounds
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.rules.building import Env, build, decide, has_dtype
+from soundline.spec.rules.building import Env, build, has_dtype
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.spellings import SPELLED
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import const, element_of

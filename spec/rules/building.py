@@ -4,7 +4,7 @@ From terms to UOps
 
 `build` turns a term into the UOp it stands for, given what each variable is bound to. There is one `build`: the prover
 calls it with Params for variables, a replay with numbers, and the engine with the nodes it matched, so that all three
-read a rule the same way. `decide` decides the conditions that need no values.
+read a rule the same way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from soundline.spec.arrays.arrays import Invalid
-from soundline.spec.dtypes import DType, bool_, index, lossless, same_value, zero_of
+from soundline.spec.dtypes import DType, bool_, index, zero_of
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.evaluation.strides import of_sizes, strided_steps
 from soundline.spec.evaluation.values import identity
@@ -24,7 +24,7 @@ from soundline.spec.ops.node import AxisType, Op, ReduceArg, Shape, Size, UOp
 from soundline.spec.ops.sizes import add, as_condition_node, as_node, as_size, every, multiply, product
 from soundline.spec.ops.table.entries import group_of
 from soundline.spec.rules.spellings import CAST_TO, SPELLED, sort_of, times_of
-from soundline.spec.rules.terms import DTypeTerm, Flags, Perm, Tensor, Term, UnaryOp, Value, show
+from soundline.spec.rules.terms import Tensor, Term, Value, show
 from soundline.spec.uop import broadcast_to, const, element_of, loop, reshape, shape_source
 from soundline.spec.values.elementwise import ELEMENTWISE, EQUALITY, ORDER, scalar
 
@@ -286,7 +286,7 @@ def build_op(term: Any, env: Env) -> Op:
 
 
 def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:
-    rank = _rank_of(a, env) if _rank_of(a, env) is not None else _rank_of(b, env)
+    rank = rank_of(a, env) if rank_of(a, env) is not None else rank_of(b, env)
     left, right = (build_vector(v, env, rank) for v in (a, b))
     if len(left) != len(right):
         raise RuleError(f"{show(a)} and {show(b)} have different ranks ({len(left)} and {len(right)})")
@@ -295,7 +295,7 @@ def _every_axis(op: Op, a: Term, b: Term, env: Env) -> UOp:
     )
 
 
-def _rank_of(term: Any, env: Env) -> int | None:
+def rank_of(term: Any, env: Env) -> int | None:
     """The number of entries of a vector, and of the flags or the permutation in it; None for one for every axis."""
     if not isinstance(term, Term):
         return len(term)
@@ -310,7 +310,7 @@ def _rank_of(term: Any, env: Env) -> int | None:
             return len(env.bound[term.args[0]])
         case "shape of":
             return len(build(term.args[0], env).shape or ())
-    return next((r for p in term.args if (r := _rank_of(p, env)) is not None), None)
+    return next((r for p in term.args if (r := rank_of(p, env)) is not None), None)
 
 
 def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
@@ -326,7 +326,7 @@ def build_vector(term: Term, env: Env, rank: int | None) -> Shape:
         return tuple(env.bound[args[0]])
     if head == "shape of":
         return build(args[0], env).shape or ()
-    rank = rank if rank is not None else _rank_of(term, env)
+    rank = rank if rank is not None else rank_of(term, env)
     if head == "permuted":
         sizes = build_vector(args[0], env, rank)
         return tuple(sizes[k] for k in build_perm(args[1], env))
@@ -405,7 +405,7 @@ def build_flags(term: Any, env: Env, rank: int | None = None) -> tuple[bool, ...
         return tuple(env.bound[args[0]])
     if head == "axes":
         return _numbered(args, rank)
-    rank = rank if rank is not None else _rank_of(term, env)
+    rank = rank if rank is not None else rank_of(term, env)
     if head == "not":
         return tuple(not x for x in build_flags(args[0], env, rank))
     if head == "permuted":
@@ -453,57 +453,3 @@ def build_dtype(term: Any, env: Env) -> DType:
     if isinstance(term, Term) and term.head == "dtype of":
         return build(term.args[0], env).dtype
     raise RuleError(f"{show(term)} is not a dtype")
-
-
-def decide(condition: Term, env: Env) -> bool:
-    """A static condition, decided."""
-    head, args = condition.head, condition.args
-    match head:
-        case "and":
-            return all(decide(a, env) for a in args)
-        case "or":
-            return any(decide(a, env) for a in args)
-        case "not":
-            return not decide(args[0], env)
-        case "same":
-            return _same(args[0], args[1], env)
-        case "is_identity":
-            p = build_perm(args[0], env)
-            return p == tuple(range(len(p)))
-        case "no_flags":
-            return not any(build_flags(args[0], env))
-        case "one_axis":
-            return sum(build_flags(args[0], env)) == 1
-        case "lossless":
-            return lossless(build_dtype(args[0], env), build_dtype(args[1], env))
-        case "bits_at_most":
-            return build_dtype(args[0], env).bits <= build_dtype(args[1], env).bits
-        case "is_float":
-            return build_dtype(args[0], env).is_float
-        case "is_signed":
-            return build_dtype(args[0], env).signed
-        case "preserves_zero":
-            return _preserves_zero(env.bound[args[0].args[0]], env.dtype, args[0])
-    raise RuleError(f"{show(condition)} is not a condition")
-
-
-def _same(a: Any, b: Any, env: Env) -> bool:
-    """Whether two permutations, flags, sets of axes or dtypes are the same."""
-    reader = next(r for sort, r in _READERS.items() if isinstance(a, sort))
-    if reader is not build_flags:
-        return bool(reader(a, env) == reader(b, env))
-    rank = next((r for t in (a, b) if (r := _rank_of(t, env)) is not None), None)
-    return build_flags(a, env, rank) == build_flags(b, env, rank)
-
-
-_READERS: dict[type, Callable[[Any, Env], object]] = {
-    Perm: build_perm,
-    Flags: build_flags,
-    DTypeTerm: build_dtype,
-}
-
-
-def _preserves_zero(op: Op, dtype: DType, term: Term) -> bool:
-    zero = zero_of(dtype)
-    operands = (zero,) * (1 if isinstance(term, UnaryOp) else 2)
-    return same_value(dtype, scalar(op, dtype, *operands), zero)

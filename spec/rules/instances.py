@@ -32,9 +32,9 @@ from soundline.spec.rules.building import (
     build,
     build_dtype,
     build_vector,
-    decide,
 )
 from soundline.spec.rules.choices import Static
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.kinds import SIZED, ranges_of
 from soundline.spec.rules.language import Rule, default_dtypes, is_boolean
 from soundline.spec.rules.notation import Term, Variable, named_sizes, show

@@ -10,6 +10,7 @@ from trials.machine.generator import drawn
 from trials.waterline.corpus import Work, program, sizes, works
 
 from soundline.impl.spork.checker.planning.programs import plan_of
+from soundline.impl.spork.front_end import proc_from_text
 from soundline.spec.errors import SoundlineError
 from soundline.spec.spork.language.programs import Proc
 from soundline.spec.spork.machine.unfolding import unfold
@@ -75,3 +76,35 @@ def test_plans_of_random_programs_are_their_runs() -> None:
         assert of_plan(proc, {}) == run, f"seed {seed}"
         events += len(run[0])
     assert events > 500
+
+
+ALIKE = """
+def f(x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            for t in cuda_threads(0, 2, unit=cuda_thread):
+                for i in seq(0, 3):
+                    for j in seq(0, 3):
+                        y[t] = x[i] + x[j] * x[2 * i] + x[i + j]
+            Fence(cuda_in_order, cuda_in_order)
+"""
+"""Four elements of one name, of which any two may be the same."""
+
+WRITTEN_OUT = """
+def f(x: i32[8] @ CudaGmemLinear, y: i32[8] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32):
+        for task in cuda_tasks(0, 1):
+            for t in cuda_threads(0, 4, unit=cuda_thread):
+                w = x[0 : t + 1]
+                y[t] = w[t] + x[7 - t]
+            Fence(cuda_in_order, cuda_in_order)
+"""
+"""A window whose extent depends on the thread: each iteration has numbers of its own."""
+
+
+@pytest.mark.parametrize("text", [ALIKE, WRITTEN_OUT], ids=["alike", "written out"])
+def test_plans_of_what_depends_on_iterators_are_their_runs(text: str) -> None:
+    proc = proc_from_text(text, {})
+    run = of_run(proc, {})
+    assert not run[1]
+    assert of_plan(proc, {}) == run

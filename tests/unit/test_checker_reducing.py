@@ -438,6 +438,14 @@ def test_equal_tasks_are_classes(condition: p.Term, counts: list[int]) -> None:
     assert summary(reduced(one)) == summary(one)
 
 
+def test_tasks_are_no_classes_by_numbers_that_have_no_place_in_64_bits() -> None:
+    """The law has 2^64 where 64 bits have 0."""
+    one = plan(guarded(op("CmpEq", mod(times(2**62, T), 3), 1)), tasks=6)
+    assert not any(isinstance(n, p.Tasks) for n in p.nodes(reduced(one).root))
+    small = plan(guarded(op("CmpEq", mod(times(2**40, T), 3), 1)), tasks=6)
+    assert any(isinstance(n, p.Tasks) for n in p.nodes(reduced(small).root))
+
+
 def test_tasks_that_share_memory_are_all_run() -> None:
     shared = action(1, threads(0, 1, LANE), touch(G, Kind.write, LANE))
     one = plan(of_threads(shared))

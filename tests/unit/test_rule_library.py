@@ -40,7 +40,8 @@ from soundline.spec.dtypes import (
 from soundline.spec.errors import IllFormed
 from soundline.spec.evaluate import evaluate
 from soundline.spec.ops.node import AxisType, Op, UOp
-from soundline.spec.rules.building import Abstraction, Env, build, decide
+from soundline.spec.rules.building import Abstraction, Env, build
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.instances import declared_dtype, goals, is_about_shapes
 from soundline.spec.rules.kinds import ranges_of
 from soundline.spec.rules.language import Rule, collecting

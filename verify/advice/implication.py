@@ -15,7 +15,8 @@ from dataclasses import replace
 from soundline.spec.dtypes import bool_, index
 from soundline.spec.errors import IllFormed, RuleError
 from soundline.spec.ops.node import Op, UOp
-from soundline.spec.rules.building import Env, build, decide
+from soundline.spec.rules.building import Env, build
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.instances import Goal, conjunction, is_about_shapes
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.uop import const

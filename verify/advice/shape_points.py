@@ -18,7 +18,8 @@ from soundline.spec.arrays.arrays import Array
 from soundline.spec.dtypes import DType, Element, bool_
 from soundline.spec.errors import RuleError
 from soundline.spec.evaluate import evaluate
-from soundline.spec.rules.building import build, decide
+from soundline.spec.rules.building import build
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.instances import Goal
 from soundline.spec.rules.language import Rule
 from soundline.spec.rules.terms import Static, Term

@@ -20,7 +20,8 @@ from soundline.spec.dtypes import DType, Element, bool_, index
 from soundline.spec.errors import EvaluationError, RuleError, SoundlineError
 from soundline.spec.ops.node import Op, UOp
 from soundline.spec.ops.walks import filled
-from soundline.spec.rules.building import build, decide
+from soundline.spec.rules.building import build
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.instances import Goal, is_about_shapes
 from soundline.spec.rules.terms import Static, Term
 from soundline.spec.values.elementwise import ELEMENTWISE, bitcast, operand_dtype

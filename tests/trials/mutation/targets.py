@@ -138,6 +138,7 @@ TARGETS: tuple[Target, ...] = (
     _target("spec/ops/walks.py", "cached_checks", "derived_props"),
     _target("spec/ops/bounds.py", "bounds", "mutants_bounds"),
     _target("spec/rules/building.py", *_RULES),
+    _target("spec/rules/deciding.py", *_RULES),
     _target(
         "spec/rules/choices.py", "rule_language", "rule_language_ranges", "mutants_rules", "mutants_building"
     ),
