@@ -294,3 +294,22 @@ def test_differences_are_seen() -> None:
         replace(verdict, findings=verdict.findings[::-1]),
     ]
     assert all(differences(other, verdict) for other in changed)
+
+
+CLUSTER = """
+def f(y: i32[8] @ CudaGmemLinear):
+    with CudaDeviceFunction(blockDim=32, clusterDim=2):
+        for task in cuda_tasks(0, 1):
+            s: i32[2, 2] @ CudaSmemLinear
+            for c in cuda_threads(0, 1, unit=cuda_cta_in_cluster):
+                for t in cuda_threads(0, 1, unit=cuda_thread):
+                    y[2 * c + t] = s[c, 1 - t]
+            Fence(cuda_in_order, wgmma_async_smem)
+"""
+"""What mends it becomes ``barrier.cluster``: the second pass knows of the launch, which was before it begins."""
+
+
+def test_the_second_pass_knows_the_sizes_of_the_device_function() -> None:
+    proc = proc_from_text(CLUSTER, {})
+    assert compare(proc, {}) == []
+    assert any("barrier.cluster" in f.fix.text for f in verdicts(proc, {})[0].findings if f.fix is not None)

@@ -274,7 +274,20 @@ class Replayer:
         """The events of a trace, with arrives and awaits before them by which the counters are as they were."""
         last = {t.at.event: replace(t, touches=()) for told in trace.last.values() for t in told}
         every = last | {t.at.event: t for t in trace.events}
-        return [(n, self.event(every[n], met)) for n in sorted(every)]
+        run = [(n, self.event(every[n], met)) for n in sorted(every)]
+        launch = self.launch(trace.events[-1].at.node)
+        if launch is None or any(t.at.node == launch for t in every.values()):
+            return run
+        # What follows is of a device function whose launch was too long ago to be traced, and says its sizes.
+        first = next(k for k, n in enumerate(sorted(every)) if self.launch(every[n].at.node) == launch)
+        begun = Traced(replace(trace.events[-1].at, node=launch))
+        return [*run[:first], (run[first][0] - 1, self.event(begun)), *run[first:]]
+
+    def launch(self, number: int) -> int | None:
+        """The number of the launch around a node, or of itself; None on the CPU."""
+        while number >= 0 and not isinstance(self.nodes[number], Launch):
+            number = self.parents[number]
+        return number if number >= 0 else None
 
 
 def _numbers(region: Region, values: Values) -> set[int]:
