@@ -70,6 +70,33 @@ def rows(n: size, g: f32[n, 8 * THREADS] @ CudaGmemLinear, y: f32[n, 8 * THREADS
 '''
 """A kernel in which every thread has a commit group of its own."""
 
+COLLECTIVES = '''
+from __future__ import annotations
+
+import soundline as sl
+
+
+@sl.spork.proc
+def rounds(n: size, y: f32[CTAS, n] @ CudaGmemLinear):
+    """A thread of each CTA writes, all of the cluster meet, and another one reads, again and again."""
+    with CudaDeviceFunction(blockDim=THREADS, clusterDim=CTAS):
+        for task in cuda_tasks(0, 1):
+            s: f32[CTAS, 8] @ CudaSmemLinear
+            for k in seq(0, n):
+                for c in cuda_threads(0, CTAS, unit=cuda_cta_in_cluster):
+                    with CudaWarps(0, 1):
+                        for t in cuda_threads(0, 1, unit=cuda_thread):
+                            s[c, k % 8] = 1.0
+                Fence(cuda_in_order, cuda_in_order)
+                for c in cuda_threads(0, CTAS, unit=cuda_cta_in_cluster):
+                    with CudaWarps(WARP, WARP + 1):
+                        for t in cuda_threads(0, 1, unit=cuda_thread):
+                            y[c, k] = s[c, k % 8]
+                Fence(cuda_in_order, cuda_in_order)
+'''
+"""A kernel whose collectives are small or large, and which does the same with both."""
+TEXTS = {"rows": GROUPS_OF_COPIES, "rounds": COLLECTIVES}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -77,7 +104,7 @@ class Row:
 
     name: str
     file: str
-    """Below ``examples/spork``, or none for the text above."""
+    """Below ``examples/spork``, or none for a text above."""
     proc: str
     sizes: Sizes
     constants: Mapping[str, str] = field(default_factory=dict)
@@ -120,6 +147,10 @@ def rows() -> Iterator[Row]:
     yield Row("ring 64x16x96", "gemm_sm90_ring.py", "gemm", small, literal=True)
     yield Row("groups of 32 threads", "", "rows", {"n": 6}, {"THREADS": "32"}, literal=True)
     yield Row("groups 6x256x8", "", "rows", {"n": 6}, {"THREADS": "256"}, asked=0.5)
+    for ctas, threads in ((16, 64), (16, 1024)):
+        numbers = {"CTAS": str(ctas), "THREADS": str(threads), "WARP": str(threads // 32 - 1)}
+        name = f"20,000 rounds of {ctas} x {threads} threads"
+        yield Row(name, "", "rounds", {"n": 20000}, numbers, whole=True)
     yield from (Row(**{"asked": 0.3, **row}) for row in REAL)
 
 
@@ -269,10 +300,8 @@ print(json.dumps({
 def text_of(row: Row) -> str:
     """The file of a row with its own numbers."""
     if not row.file:
-        (threads,) = row.constants.values()
-        return GROUPS_OF_COPIES.replace(
-            "import soundline as sl", f"import soundline as sl\nTHREADS = {threads}"
-        )
+        numbers = "\n".join(f"{name} = {number}" for name, number in row.constants.items())
+        return TEXTS[row.proc].replace("import soundline as sl", f"import soundline as sl\n\n{numbers}", 1)
     text = (EXAMPLES / row.file).read_text(encoding="utf-8")
     for left, right in row.constants.items():
         text, found = re.subn(rf"^{re.escape(left)} = .*$", f"{left} = {right}", text, flags=re.MULTILINE)

@@ -322,9 +322,19 @@ static void choose_list(struct machine *m, int64_t list, const struct sync *sync
   for (int32_t s = m->heads[list]; s; s = m->slots[s].after) choose(m, s, sync);
 }
 
+/* How many threads a set has. */
+static int64_t set_size(struct machine *m, set x) {
+  int64_t size = 0;
+  for (int64_t k = 0; k < piece_count(m, x); k++) size += pieces_of(m, x)[k].hi - pieces_of(m, x)[k].lo;
+  return size;
+}
+
 static void synchronize(struct machine *m, const struct sync *sync) {
   m->chosen_count = 0;
-  if (sync->waits) {
+  if (!sync->waits && set_size(m, sync->threads) > m->slot_count) { /* more lists than slots */
+    for (int32_t s = 1; s < m->slot_count; s++)
+      if (m->slots[s].history && m->slots[s].forward < 0) choose(m, s, sync);
+  } else if (sync->waits) {
     holders_tidy(m, sync->queue);
     for (int64_t k = 0; k < m->queues[sync->queue].holder_count; k++)
       choose(m, m->queues[sync->queue].holders[k], sync);
