@@ -22,7 +22,7 @@ from soundline.verify.smt.elements.elements import Apply, Choice, Constant, Elem
 from soundline.verify.smt.elements.indexing import ALWAYS, Index, Path, Space
 from soundline.verify.smt.goals.solving import Budget
 from soundline.verify.smt.integers.arithmetic import Arithmetic, Question, Solution
-from soundline.verify.smt.integers.formulas import Formula, equal, negation
+from soundline.verify.smt.integers.formulas import Formula, conjunction, disjunction, equal, negation
 from soundline.verify.smt.integers.polynomials import Poly
 from soundline.verify.smt.proving.instances import Court, Instance
 
@@ -169,3 +169,14 @@ def test_what_is_undone_is_proved_to_be_nothing(program: Program) -> None:
 
 def _source(shape: tuple[object, ...]) -> tuple[UOp, ...]:
     return (Op.Stack(*(s if isinstance(s, UOp) else const(s, index) for s in shape)),)
+
+
+def test_what_is_known_under_two_conditions_is_known_under_both_joined() -> None:
+    """Two indices out of bounds are two conditions, which a choice on top of them joins."""
+    space = Space(Arithmetic(BUDGET))
+    one, other, fact = (equal(Poly.of(name), Poly.of(0)) for name in ("a", "b", "c"))
+    space.learn(frozenset({one, other}), fact)
+    assert fact in space.known(frozenset({conjunction([one, other])}))
+    assert fact in space.known(frozenset({one, other}))
+    assert fact not in space.known(frozenset({one}))
+    assert fact not in space.known(frozenset({disjunction([one, other])}))

@@ -28,9 +28,9 @@ from soundline.spec.rules.building import (
     build_flags,
     build_perm,
     build_vector,
-    decide,
     has_dtype,
 )
+from soundline.spec.rules.deciding import decide
 from soundline.spec.rules.instances import (
     Goal,
     conjunction,

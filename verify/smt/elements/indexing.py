@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from soundline.spec.arrays.movement import Axes, flat, groups
@@ -45,6 +45,17 @@ Index = tuple[Poly, ...]
 """One polynomial per axis: a position, or a shape."""
 
 ALWAYS: Path = frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _taken_apart(path: Path) -> Path:
+    """The conditions of a path, those that are joined by *and* one by one."""
+    return frozenset(part for condition in path for part in conjuncts(condition))
+
+
+def leads(path: Path, guard: Path) -> bool:
+    """Whether all conditions of a guard are conditions of a path, joined to others or not."""
+    return guard <= path or _taken_apart(guard) <= _taken_apart(path)
 
 
 class Space:
@@ -108,7 +119,9 @@ class Space:
 
     def _view(self, path: Path) -> _View:
         if path not in self._views:
-            facts = {k: f for guard, found in self._facts.items() if guard <= path for k, f in found.items()}
+            facts = {
+                k: f for guard, found in self._facts.items() if leads(path, guard) for k, f in found.items()
+            }
             for condition in sorted(path, key=lambda c: c.key):
                 facts |= {f.key: f for f in conjuncts(self.reduced(condition))}
             self._views[path] = _View(facts)
@@ -190,7 +203,7 @@ class Space:
         if len(sizes) < 2:
             return (flat,) * len(sizes)
         for guard, digits in self._blocks.get(_block(sizes, flat), ()):
-            if guard <= path:
+            if leads(path, guard):
                 return digits
         for size in sizes:
             self.learn(path, less(ZERO, size))
@@ -209,7 +222,9 @@ class Space:
             for guard, old, digits in list(self._read.get(flat.key, ())):
                 if self.equations.reduce(product(old)) != self.equations.reduce(product(sizes)):
                     continue
-                if not guard <= path:  # these are no digits here unless all these sizes are positive here
+                if not leads(
+                    path, guard
+                ):  # these are no digits here unless all these sizes are positive here
                     if not all(self.shows(path, less(ZERO, size)) for size in old):
                         continue
                     digits = self.digits(flat, old, path)
